@@ -12,7 +12,11 @@ PAGES = [
     *sorted((PROJECT_ROOT / "docs").glob("*.md")),
     *sorted((PROJECT_ROOT / "data").rglob("*.md")),
 ]
-LESSONS = sorted((PROJECT_ROOT / "lessons").glob("l*/lesson.py"))
+LESSONS = [
+    path
+    for name in ("lesson.py", "quiz.json")
+    for path in sorted((PROJECT_ROOT / "lessons").glob(f"l*/{name}"))
+]
 NOT_FIGURES = ("lesson.py", "exercises.py", "wrong_answers.py")  # their prose is checked with the lessons
 MESSAGES = [
     *sorted((PROJECT_ROOT / "tools").rglob("*.py")),

@@ -6,6 +6,8 @@ notes), which calls search.py (beam search; greedy decoding is a beam of one).
 Evaluation:
     evaluation.py       all metrics of a test set
     metrics.py          BLEU, chrF, exact match, pronouns
+    corpus_bleu.py      BLEU from one row of counts per sentence
+    comparison.py       is one system better than another? The rule of the whole course
     alignment_error.py  how far attention is from the gold word alignment
 
 Interventions:
@@ -21,6 +23,8 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "ablated": "ablation",
+    "bleu_of_rows": "corpus_bleu",
+    "bleu_rows": "corpus_bleu",
     "evaluate": "evaluation",
     "head_names": "ablation",
     "load_shipped": "shipped",

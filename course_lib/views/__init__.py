@@ -4,6 +4,7 @@ bars.py, lines.py, heatmap.py   charts, and the artists that explorables update 
 word_rows.py                    sentences with each word on the colour of its attention weight
 timeline.py                     events by year
 diagram.py                      named boxes and arrows
+run_dots.py                     one dot for each run, a row for each system
 static_image.py                 a figure as PNG bytes with alt text
 pillow_text.py                  text that changes on every update
 """

@@ -41,7 +41,7 @@ LIMITS = {
     "WindowLab": [
         Limit("elsewhere", "8 or more", "missed"),
         Limit("narrowest", "× 1", "times"),
-        Limit("undecided", "D = 20", "half_width"),
+        Limit("whole-yet-wrong", "D = 20", "half_width"),
     ],
 }
 

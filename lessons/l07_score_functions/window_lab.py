@@ -169,7 +169,7 @@ class WindowLab(Explorable):
     goals = {
         "elsewhere": "A correct translation, yet 8 or more words attend elsewhere",
         "narrowest": "local-p, scores × 1: the narrowest window with a correct translation",
-        "undecided": "concat with the whole sentence (D = 20), yet a wrong translation",
+        "whole-yet-wrong": "concat with the whole sentence (D = 20), yet a wrong translation",
     }
     panels = (
         Panel("Attention weights (grey: masked)", draw_map, 1.9),
@@ -185,7 +185,7 @@ class WindowLab(Explorable):
         return {
             "elsewhere": right and now["missed"] >= 8,
             "narrowest": local_p_is_right and now["words"] not in narrower,
-            "undecided": width == WIDTHS[-1] and now["system"] == "concat" and not right,
+            "whole-yet-wrong": width == WIDTHS[-1] and now["system"] == "concat" and not right,
         }
 
     @staticmethod

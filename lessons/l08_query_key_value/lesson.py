@@ -336,7 +336,7 @@ The order was the same with all three random seeds we tried: the mean loss of th
 
 # %% [markdown] kind="text" track="core" contents="other learning rates, a measurement of the gradients, and the scores of a trained Transformer"
 r"""
-**Other learning rates.** With a larger divisor, each training step changes the scores less, which a larger learning rate can make up for. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest mean loss, with one tie, but only at 0.001 is it clearly ahead of no scaling with three seeds. At 0.07 and 0.2, dividing by $d_k$ gave the lowest mean; the clearest case is $d_k = 512$ and a rate of 0.07, where the loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
+**Other learning rates.** With a larger divisor, each training step changes the scores less, which a larger learning rate can make up for. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. No scaling is never better than $\sqrt{d_k}$. Up to a rate of 0.02, $\sqrt{d_k}$ is better than $d_k$ in every run; at 0.07 and 0.2 it's the other way round. With $d_k = 512$ and a rate of 0.07, the loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
 
 <details><summary>Are the gradients small?</summary>
 

@@ -91,12 +91,12 @@ def test_source_positions_alone_are_close_to_both_and_target_positions_alone_to_
     assert len({means(experiment, "parameters")[name] for experiment, name in compared}) == 1
 
 
-def test_whether_target_positions_help_is_undecided():
+def test_target_positions_make_no_clear_difference():
     both, source = (
         seeds(experiment, name, "scores", "test", "exact")
         for experiment, name in (("positions", "sinusoidal"), ("position_sides", "source only"))
     )
-    assert len(both) == len(source) == 3 and max(source) > min(both)  # the ranges overlap
+    assert len(both) == len(source) == 3 and max(source) > min(both)
 
 
 def test_order_matters_more_in_long_sentences():

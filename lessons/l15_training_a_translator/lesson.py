@@ -309,7 +309,7 @@ Exact match on the test set, lowest to highest of three seeds:
 | post-norm, 0.0015 | {result:min warm_up/post-norm, half the rate/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate/scores/test/exact:.1%} | {result:min warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1%} |
 | pre-norm (ours), 0.003 | {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} | {result:min recipe/no warm-up/scores/test/exact:.1p} to {result:max recipe/no warm-up/scores/test/exact:.1%} |
 
-Post-norm models lose about four points without warm-up at 0.003; at half the rate, the ranges are too wide to say how much they lose. With pre-norm, the difference is less than one point. This holds for three blocks, these rates and this task; we never ran pre-norm without warm-up at 0.0015. That post-norm needs warm-up more fits a second explanation, which lesson 13 mentioned: with post-norm, the gradients near the output are large at initialisation (Xiong et al., 2020).
+Post-norm models lose about four points without warm-up at 0.003; at half the rate they are worse too, but the runs vary too much to say by how much. With pre-norm, the difference is less than one point. This holds for three blocks, these rates and this task; we never ran pre-norm without warm-up at 0.0015. That post-norm needs warm-up more fits a second explanation, which lesson 13 mentioned: with post-norm, the gradients near the output are large at initialisation (Xiong et al., 2020).
 """
 
 # %% [markdown] kind="text" track="short"
@@ -376,7 +376,7 @@ No model can do better than predict the smoothed target itself. So **a loss of 1
 
 **An extra softmax** also keeps the loss high. If you pass `F.cross_entropy` probabilities instead of logits, it applies a second softmax, which makes them nearly equal, and the loss can't fall below $\ln(e + V - 1) - 1$. With 10,000 words, that is 8.21.
 
-On our task, three seeds don't show whether label smoothing helps: {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences were correct with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
+On our task, label smoothing makes no clear difference: {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences were correct with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
 
 Now train again, with your batches, schedule and loss. `paper_rate` is scaled so that it peaks at 0.005 after 24 steps.
 """

@@ -202,7 +202,7 @@ def test_the_healthy_run_ends_as_the_explanation_says():
     assert all(abs(loss - 0.2) < 0.05 for loss in last(HEALTHY, "loss"))
 
 
-def test_a_memorises_and_what_follows_its_best_loss_is_undecided():
+def test_a_memorises_and_its_runs_disagree_after_its_best_loss():
     a = FAULTY_RUNS["A"]
     floor = floor_at(smoothing=0.1, words=195, softmax="once")["floor"]
     assert max(last(a, "train_loss")) < floor + 0.05 and min(last(a, "loss")) > 2.2

@@ -6,7 +6,5 @@ HOMES = {
     "BeamTree": "beam_tree",
     "LiveTranslator": "live_translator",
     "Recompute": "recompute",
-    "bleu_of_rows": "corpus_bleu",
-    "bleu_rows": "corpus_bleu",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -39,9 +39,8 @@ from course_lib.formatting import fixed
 from course_lib.layers import MultiHead
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import BOS, EOS, PAD, UNK, make_batch, splits
-from course_lib.translation import load_shipped, translate
+from course_lib.translation import bleu_of_rows, bleu_rows, load_shipped, translate
 from lessons.l16_decoding import BeamTree, LiveTranslator, Recompute
-from lessons.l16_decoding import bleu_of_rows, bleu_rows
 
 start_lesson("decoding", seed=16)
 
@@ -189,7 +188,7 @@ assert len(set(samples)) > 1
 
 # %% [markdown] kind="text"
 r"""
-We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, or {result:lesson_16/sampling/one sample, top-p:.0f} times with $p = 0.9$; the MBR choice is right {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. MBR is right much more often than a single sample, plausibly because random errors differ from sample to sample. With this simple similarity, MBR is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
+We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, or {result:lesson_16/sampling/one sample, top-p:.0f} times with $p = 0.9$; the MBR choice is right {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. MBR is right much more often than a single sample, plausibly because random errors differ from sample to sample. With this simple similarity, MBR is still worse than greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
 """
 
 # %% [markdown] kind="text" contents="BLEU, the standard score for translations, as an exercise, and what it can't see"
@@ -299,7 +298,7 @@ System A translates {result:lesson_16/beam/5/right:.0f} of 300 test sentences co
 2. Score both systems on **these same** sentences, and note the difference.
 3. Repeat this 1,000 times. Sort the differences, and cut off the smallest 2.5% and the largest 2.5%. The remaining range is a 95% {term:confidence interval}.
 
-If the interval excludes 0, the difference is unlikely to be due to the choice of test sentences. If it contains 0, the comparison is **undecided**, which doesn't mean that the systems are equally good. *Paired* means that both systems get the same sample: an easy sample helps both, so this kind of variation cancels out. Another kind isn't covered by the interval: training with a different random seed.
+If the interval excludes 0, the difference is unlikely to be due to the choice of test sentences. If it contains 0, there is **no clear difference**, which doesn't mean that the systems are equally good. *Paired* means that both systems get the same sample: an easy sample helps both, so this kind of variation cancels out. Training again with another random seed isn't covered: the interval compares these trained models.
 """
 
 # %% [markdown] kind="instructor"
@@ -334,7 +333,7 @@ Write one round first: draw the indices once, and use them for both tensors, `on
 
 # %% [markdown] kind="text" track="core"
 r"""
-Now let's compare real systems. For BLEU, each sentence becomes a row of six counts, from which the BLEU of any set of sentences can be computed: `bleu_rows` and `bleu_of_rows` in this lesson's folder.
+Now let's compare real systems. For BLEU, each sentence becomes a row of six counts, from which the BLEU of any set of sentences can be computed: `bleu_rows` and `bleu_of_rows` in `course_lib/translation/corpus_bleu.py`.
 
 > **Before you run it:** seq2seq has {result:lesson_16/beam/1/right:.0f} correct translations with greedy decoding and {result:lesson_16/beam/5/right:.0f} with $k = 5$. The system with Bahdanau's attention (lesson 06) has {result:lesson_16/attention systems/bahdanau:.0f} and the Transformer {result:lesson_16/attention systems/transformer:.0f}. Which intervals will contain 0? And what if the two systems get different samples?
 """
@@ -343,7 +342,7 @@ Now let's compare real systems. For BLEU, each sentence becomes a row of six cou
 r"""
 **Think, pair, share (3 min)** before the cell runs. Write {result:lesson_16/beam/5/right:.0f} and {result:lesson_16/beam/1/right:.0f} of 300 on the board, and {result:lesson_16/attention systems/transformer:.0f} and {result:lesson_16/attention systems/bahdanau:.0f}. Ask: "Which difference would you publish?" Then ask what an easy sample does to *one* system's score and to the *difference*. Expected: an easy sample helps both systems, so pairing removes that part of the variation.
 
-**They say:** "The interval contains 0, so they are equal" (M53). **Answer:** It is undecided: a real difference could be too small for 300 sentences.
+**They say:** "The interval contains 0, so they are equal" (M53). **Answer:** There is no clear difference: a real one could be too small for 300 sentences.
 """
 
 # %% kind="see" name="intervals" track="core"
@@ -372,7 +371,7 @@ show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
 
 # %% [markdown] kind="text" track="core"
 r"""
-Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the interval is much wider, and the same difference is undecided. The comparison of the Transformer with Bahdanau's system is undecided.
+Beam search is better than greedy decoding for this one seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is better by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the interval is much wider, and the same difference isn't clear. There is no clear difference between the Transformer and Bahdanau's system, with one run each.
 
 A 95% interval misses the true difference, the one over all sentences of this kind, about one time in twenty, and more often if you choose the comparison after seeing the results. That's why we used new sentences to confirm ours. Lessons 18 and 19 use your function again.
 """
@@ -616,7 +615,7 @@ r"""
 
 - Beam search finds more probable sentences, which aren't always better ones: log-probability favours short sentences.
 - MBR decoding outputs the sample that is most similar to the others. <!-- core -->
-- In section 4, A is the seq2seq model of lesson 04 with beam search ($k = 5$), and B the same model with greedy decoding. The interval of A − B is {result:lesson_16/greedy and beam/low:.1p} to {result:lesson_16/greedy and beam/high:.1p} percentage points, so A is ahead. An interval that contains 0 means *undecided*, not *equal*.
+- In section 4, A is the seq2seq model of lesson 04 with beam search ($k = 5$), and B the same model with greedy decoding. The interval of A − B is {result:lesson_16/greedy and beam/low:.1p} to {result:lesson_16/greedy and beam/high:.1p} percentage points, so A is better. An interval that contains 0 means *no clear difference*, not *equal*.
 - A KV cache doesn't change the output. It relies on the causal mask.
 - Between two sentences, the cache must be emptied. <!-- core -->
 

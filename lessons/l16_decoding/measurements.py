@@ -19,9 +19,9 @@ from course_lib.text import special
 from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import splits
+from course_lib.translation.corpus_bleu import bleu_of_rows, bleu_rows
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
-from lessons.l16_decoding.corpus_bleu import bleu_of_rows, bleu_rows
 from lessons.l16_decoding.exercises import bootstrapped, draw_separately
 from lessons.l16_decoding.recompute import Recompute
 

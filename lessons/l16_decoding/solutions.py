@@ -4,9 +4,9 @@ import math
 
 import torch
 
+from course_lib.translation.corpus_bleu import clipped_matches
 from lessons.l08_query_key_value.solutions import scaled_attention
 from lessons.l12_many_heads.solutions import join_heads, split_heads
-from lessons.l16_decoding.corpus_bleu import clipped_matches
 
 
 def bleu_score(translations, references):

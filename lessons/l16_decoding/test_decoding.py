@@ -16,11 +16,11 @@ from course_lib.text import special
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
 from course_lib.training.checkpoint import read_about
+from course_lib.translation.corpus_bleu import bleu_of_rows, bleu_rows, draws
 from course_lib.translation.pipeline import translate
 from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import measurements
-from lessons.l16_decoding.corpus_bleu import bleu_of_rows, bleu_rows, draws
 from lessons.l16_decoding.exercises import bootstrapped
 from lessons.l16_decoding.measurements import COW, GARDEN, sources, translations
 from lessons.l16_decoding.recompute import Recompute
@@ -136,7 +136,7 @@ def test_bleu_prefers_what_is_wrong_to_what_is_right():
 # ---- 4, the paired bootstrap
 
 
-def test_beam_search_is_ahead_on_both_sets_of_sentences_if_the_samples_are_paired():
+def test_beam_search_is_better_on_both_sets_of_sentences_if_the_samples_are_paired():
     for found in (STORED["greedy and beam"], STORED["new sentences"]["k = 5 minus k = 1"]):
         assert found["low"] > 0 and found["in BLEU"]["low"] > 0
     apart, together = STORED["greedy and beam"]["not paired"], STORED["greedy and beam"]
@@ -144,7 +144,7 @@ def test_beam_search_is_ahead_on_both_sets_of_sentences_if_the_samples_are_paire
     assert apart["high"] - apart["low"] > 2 * (together["high"] - together["low"])
 
 
-def test_the_transformer_and_bahdanau_are_undecided():
+def test_no_clear_difference_between_the_transformer_and_bahdanau():
     found = STORED["attention systems"]
     assert found["low"] < 0 < found["high"] and found["transformer"] != found["bahdanau"]
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.layers.multi_head import join_heads, split_heads
-from lessons.l16_decoding.corpus_bleu import clipped_matches
+from course_lib.translation.corpus_bleu import clipped_matches
 
 # ---- grow
 

@@ -1,125 +1,134 @@
-"""The exercises of lesson 18: what three seeds show, and a claim with its holes."""
+"""The exercises of lesson 18: what three runs show, and a claim with its holes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import product
 from statistics import mean, median
 from typing import Any
 
+from course_lib.formatting import fixed
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
 from course_lib.teaching.exercises.answer import describe_type
-from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, beats, table
-from lessons.l18_the_museum.sentences import difference_interval, verdict
+from course_lib.translation.comparison import BETTER, UNCLEAR, WORSE, by_runs
+from course_lib.views.run_dots import in_words
+from lessons.l18_the_museum.museum import COLUMNS, NO_RESIDUAL, table
+from lessons.l18_the_museum.sentences import compared
 
 LESSON = "the_museum"
-Seeds = Sequence[float]
+Runs = Sequence[float]
 Claim = Mapping[str, Any]
 
 # ---- beats
 
 
-def by_mean(one: Seeds, other: Seeds, higher: bool) -> str:
+def beats(one: Runs, other: Runs, higher: bool) -> str:
+    """The course's rule, without sentences."""
+    return by_runs(one, other, higher=higher)
+
+
+def by_mean(one: Runs, other: Runs, higher: bool) -> str:
     gap = mean(one) - mean(other)
     if gap == 0:
-        return "undecided"
-    return "yes" if (gap > 0) == higher else "no"
+        return UNCLEAR
+    return BETTER if (gap > 0) == higher else WORSE
 
 
-def by_best(one: Seeds, other: Seeds, higher: bool) -> str:
+def by_best(one: Runs, other: Runs, higher: bool) -> str:
     best = max if higher else min
     return by_mean([best(one)], [best(other)], higher)
 
 
-def by_worst(one: Seeds, other: Seeds, higher: bool) -> str:
+def by_worst(one: Runs, other: Runs, higher: bool) -> str:
     worst = min if higher else max
     return by_mean([worst(one)], [worst(other)], higher)
 
 
-def mean_decides(one: Seeds, other: Seeds, higher: bool) -> str:
-    return "yes" if by_mean(one, other, higher) == "yes" else "no"
+def mean_decides(one: Runs, other: Runs, higher: bool) -> str:
+    return BETTER if by_mean(one, other, higher) == BETTER else WORSE
 
 
-def both_ends(one: Seeds, other: Seeds, higher: bool) -> str:
+def both_ends(one: Runs, other: Runs, higher: bool) -> str:
     """Best against best and worst against worst."""
     verdicts = {by_best(one, other, higher), by_worst(one, other, higher)}
-    return verdicts.pop() if len(verdicts) == 1 else "undecided"
+    return verdicts.pop() if len(verdicts) == 1 else UNCLEAR
 
 
-def always_higher(one: Seeds, other: Seeds, higher: bool) -> str:
+def always_higher(one: Runs, other: Runs, higher: bool) -> str:
     return beats(one, other, True)
 
 
-def never_no(one: Seeds, other: Seeds, higher: bool) -> str:
-    return "yes" if beats(one, other, higher) == "yes" else "undecided"
+def never_worse(one: Runs, other: Runs, higher: bool) -> str:
+    return BETTER if beats(one, other, higher) == BETTER else UNCLEAR
 
 
-def never_undecided(one: Seeds, other: Seeds, higher: bool) -> str:
-    return "yes" if beats(one, other, higher) == "yes" else "no"
+def never_unclear(one: Runs, other: Runs, higher: bool) -> str:
+    return BETTER if beats(one, other, higher) == BETTER else WORSE
 
 
-def seed_by_seed(one: Seeds, other: Seeds, higher: bool) -> str:
+def run_by_run(one: Runs, other: Runs, higher: bool) -> str:
     verdicts = {by_mean([x], [y], higher) for x, y in zip(one, other, strict=False)}
-    return verdicts.pop() if len(verdicts) == 1 else "undecided"
+    return verdicts.pop() if len(verdicts) == 1 else UNCLEAR
 
 
-def any_pair(one: Seeds, other: Seeds, higher: bool) -> str:
-    """The best seed of one against the worst of the other."""
+def any_pair(one: Runs, other: Runs, higher: bool) -> str:
+    """The best run of one against the worst of the other."""
     best, worst = (max, min) if higher else (min, max)
-    if by_mean([best(one)], [worst(other)], higher) == "yes":
-        return "yes"
-    return "no" if by_mean([best(other)], [worst(one)], higher) == "yes" else "undecided"
+    if by_mean([best(one)], [worst(other)], higher) == BETTER:
+        return BETTER
+    return WORSE if by_mean([best(other)], [worst(one)], higher) == BETTER else UNCLEAR
 
 
-def most_pairs(one: Seeds, other: Seeds, higher: bool) -> str:
+def most_pairs(one: Runs, other: Runs, higher: bool) -> str:
     verdicts = [by_mean([x], [y], higher) for x in one for y in other]
-    common = [word for word in ("yes", "no") if verdicts.count(word) > len(verdicts) / 2]
-    return common[0] if common else "undecided"
+    common = [word for word in (BETTER, WORSE) if verdicts.count(word) > len(verdicts) / 2]
+    return common[0] if common else UNCLEAR
 
 
-def ties_count(one: Seeds, other: Seeds, higher: bool) -> str:
-    return "yes" if tie_is_yes(one, other, higher) == "yes" else tie_is_no(one, other, higher)
+def ties_count(one: Runs, other: Runs, higher: bool) -> str:
+    return BETTER if tie_is_better(one, other, higher) == BETTER else tie_is_worse(one, other, higher)
 
 
-def tie_is_yes(one: Seeds, other: Seeds, higher: bool) -> str:
-    return "yes" if min_gap(one, other, higher) == 0 else beats(one, other, higher)
+def tie_is_better(one: Runs, other: Runs, higher: bool) -> str:
+    return BETTER if min_gap(one, other, higher) == 0 else beats(one, other, higher)
 
 
-def tie_is_no(one: Seeds, other: Seeds, higher: bool) -> str:
-    return "no" if min_gap(other, one, higher) == 0 else beats(one, other, higher)
+def tie_is_worse(one: Runs, other: Runs, higher: bool) -> str:
+    return WORSE if min_gap(other, one, higher) == 0 else beats(one, other, higher)
 
 
-def min_gap(one: Seeds, other: Seeds, higher: bool) -> float:
-    """From the best seed of the other to the worst of one; negative if they overlap."""
+def min_gap(one: Runs, other: Runs, higher: bool) -> float:
+    """From the best run of the other to the worst of one; negative if they overlap."""
     return min(one) - max(other) if higher else min(other) - max(one)
 
 
-def higher_for_yes_only(one: Seeds, other: Seeds, higher: bool) -> str:
+def higher_for_better_only(one: Runs, other: Runs, higher: bool) -> str:
     verdict = beats(one, other, higher)
-    return "undecided" if verdict == "no" and not higher else verdict
+    return UNCLEAR if verdict == WORSE and not higher else verdict
 
 
-def of_equal_length(one: Seeds, other: Seeds, higher: bool) -> str:
+def of_equal_length(one: Runs, other: Runs, higher: bool) -> str:
     if len(one) != len(other):
         raise ValueError
     return beats(one, other, higher)
 
 
-def first_seeds(n: int) -> Callable:
+def first_runs(n: int) -> Callable:
     return lambda one, other, higher: beats(one[:n], other[:n], higher)
 
 
 def another_word(word: str) -> Callable:
-    return lambda *given: {"undecided": word}.get(verdict := beats(*given), verdict)
+    return lambda *given: {UNCLEAR: word}.get(verdict := beats(*given), verdict)
 
 
 OTHER_WORD = (
-    'where the seeds overlap, the answer should be the string "undecided". It doesn\'t mean that the '
-    "systems are equally good, only that these runs don't settle it."
+    'where the runs overlap, the answer should be the string "no clear difference". It doesn\'t mean that '
+    "the systems are equally good, only that these runs don't settle it."
 )
-MEANS = "the means are compared. A mean can be better although the seeds overlap."
-WORDS = 'the answer is a bool. Return one of the strings "yes", "no" and "undecided".'
-TIES = "equal seeds count as better. They aren't: compare with `>` or `<`, not with `>=` or `<=`."
+MEANS = "the means are compared. A mean can be better although the runs overlap."
+WORDS = 'the answer is a bool. Return one of the strings "better", "worse" and "no clear difference".'
+TIES = "equal runs count as better. They aren't: compare with `>` or `<`, not with `>=` or `<=`."
 
 BEATS = PlainExercise(
     name="beats",
@@ -128,8 +137,8 @@ BEATS = PlainExercise(
     reference=beats,
     by_hand=ByHand(
         inputs={"one": [97.0, 98.0, 96.0], "other": [90.0, 95.0, 93.0], "higher": True},
-        answer="yes",
-        says="The worst seed of `one` is 96 and the best of `other` is 95, so every seed of `one` is better.",
+        answer=BETTER,
+        says="The worst run of `one` is 96 and the best of `other` is 95, so every run of `one` is better.",
     ),
     others=(
         lambda: ([90.0, 95.0, 93.0], [97.0, 98.0, 96.0], True),
@@ -163,35 +172,35 @@ BEATS = PlainExercise(
         Slip(
             "by-median",
             lambda one, other, higher: by_mean([median(one)], [median(other)], higher),
-            "the medians are compared. A median can be better although the seeds overlap.",
+            "the medians are compared. A median can be better although the runs overlap.",
         ),
         Slip(
             "sorted-pairs",
-            lambda one, other, higher: seed_by_seed(sorted(one), sorted(other), higher),
-            "the seeds are sorted and then compared one by one. Compare every seed of one with every seed of "
+            lambda one, other, higher: run_by_run(sorted(one), sorted(other), higher),
+            "the runs are sorted and then compared one by one. Compare every run of one with every run of "
             "the other.",
         ),
         Slip(
             "by-best",
             by_best,
-            "only the best seeds are compared. Every seed of `one` must be better, not only its best.",
+            "only the best runs are compared. Every run of `one` must be better, not only its best.",
         ),
         Slip(
             "by-worst",
             by_worst,
-            "only the worst seeds are compared. The worst of one must be better even than the best of the "
+            "only the worst runs are compared. The worst of one must be better even than the best of the "
             "other.",
         ),
         Slip(
             "both-ends",
             both_ends,
-            "the best seed is compared with the best, and the worst with the worst. The worst of one must be "
+            "the best run is compared with the best, and the worst with the worst. The worst of one must be "
             "better than the best of the other.",
         ),
         Slip(
             "any-pair",
             any_pair,
-            "a single pair of seeds is enough for an answer, as if only the best seed of one were compared "
+            "a single pair of runs is enough for an answer, as if only the best run of one were compared "
             "with the worst of the other. All pairs must agree.",
         ),
         Slip("most-pairs", most_pairs, "the majority of the pairs decides. All pairs must agree."),
@@ -199,46 +208,50 @@ BEATS = PlainExercise(
             "always-higher", always_higher, "`higher` isn't used. If it is False, smaller numbers are better."
         ),
         Slip(
-            "higher-for-yes-only",
-            higher_for_yes_only,
-            '`higher` is used to decide on "yes", but not on "no".',
+            "higher-for-better-only",
+            higher_for_better_only,
+            '`higher` is used to decide on "better", but not on "worse".',
         ),
         Slip(
             "turned",
             lambda one, other, higher: beats(other, one, higher),
-            '"yes" and "no" are swapped: either `one` and `other` are mixed up, or `higher` is inverted.',
-        ),
-        Slip("never-no", never_no, 'it never returns "no", not even if every seed of `other` is better.'),
-        Slip(
-            "never-undecided",
-            never_undecided,
-            'it never returns "undecided", although seeds may overlap or be equal.',
+            '"better" and "worse" are swapped: `one` and `other` are mixed up, or `higher` is inverted.',
         ),
         Slip(
-            "seed-by-seed",
-            seed_by_seed,
-            "the first seed is compared with the first, the second with the second. The order of the seeds "
+            "never-worse",
+            never_worse,
+            'it never returns "worse", not even if every run of `other` is better.',
+        ),
+        Slip(
+            "never-unclear",
+            never_unclear,
+            'it never returns "no clear difference", although runs may overlap or be equal.',
+        ),
+        Slip(
+            "run-by-run",
+            run_by_run,
+            "the first run is compared with the first, the second with the second. The order of the runs "
             "has no meaning: compare all with all.",
         ),
         Slip(
             "shorter-list",
             lambda one, other, higher: beats(*zip(*zip(one, other, strict=False), strict=True), higher),
-            "only as many seeds are used as the shorter list has. Use all of them.",
+            "only as many runs are used as the shorter list has. Use all of them.",
         ),
-        Slip("first-three", first_seeds(3), "only the first three seeds are used. Use all of them."),
-        Slip("first-seed", first_seeds(1), "only the first seed of each is compared. Use all of them."),
+        Slip("first-three", first_runs(3), "only the first three runs are used. Use all of them."),
+        Slip("first-run", first_runs(1), "only the first run of each is compared. Use all of them."),
         Slip("ties-count", ties_count, TIES),
-        Slip("tie-is-yes", tie_is_yes, TIES),
-        Slip("tie-is-no", tie_is_no, TIES),
+        Slip("tie-is-better", tie_is_better, TIES),
+        Slip("tie-is-worse", tie_is_worse, TIES),
         Slip(
             "equal-lengths",
             of_equal_length,
-            "it works only if both lists have the same length. Compare every seed of one with every seed of "
+            "it works only if both lists have the same length. Compare every run of one with every run of "
             "the other.",
         ),
-        Slip("none-for-undecided", lambda *given: {"yes": True, "no": False}[beats(*given)], WORDS),
-        Slip("booleans", lambda *given: beats(*given) == "yes", WORDS),
-        Slip("another-word", another_word("open"), OTHER_WORD),
+        Slip("none-for-unclear", lambda *given: {BETTER: True, WORSE: False}[beats(*given)], WORDS),
+        Slip("booleans", lambda *given: beats(*given) == BETTER, WORDS),
+        Slip("another-word", another_word("unclear"), OTHER_WORD),
         Slip("equal", another_word("equal"), OTHER_WORD, misconception="M53"),
         Slip("tie", another_word("tie"), OTHER_WORD, misconception="M53"),
     ),
@@ -250,7 +263,7 @@ Hole = tuple[str, str, str]
 
 
 def defend(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
-    """The comparisons of a claim that the seeds don't support: (column, rival, reason)."""
+    """The comparisons of a claim that the runs don't support: (column, rival, reason)."""
     holes = []
     for column in claim["on"]:
         numbers = table[column]
@@ -259,13 +272,13 @@ def defend(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
                 answer = "not measured"
             else:
                 answer = beats(numbers[claim["system"]], numbers[rival], higher[column])
-            if answer != "yes":
+            if answer != BETTER:
                 holes.append((column, rival, answer))
     return holes
 
 
 def defend_means(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
-    means = {c: {s: [mean(seeds)] for s, seeds in column.items()} for c, column in table.items()}
+    means = {c: {s: [mean(runs)] for s, runs in column.items()} for c, column in table.items()}
     return defend(claim, means, higher)
 
 
@@ -285,11 +298,11 @@ def renaming(names: Mapping[str, str]) -> Callable:
 
 def every_comparison(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
     holes = {(c, r): why for c, r, why in defend(claim, table, higher)}
-    return [(c, r, holes.get((c, r), "yes")) for c in claim["on"] for r in claim["over"]]
+    return [(c, r, holes.get((c, r), BETTER)) for c in claim["on"] for r in claim["over"]]
 
 
 def only_supported(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
-    return [hole for hole in every_comparison(claim, table, higher) if hole[2] == "yes"]
+    return [hole for hole in every_comparison(claim, table, higher) if hole[2] == BETTER]
 
 
 def unguarded(compares: Callable[[Mapping, str, str], bool]) -> Callable:
@@ -354,6 +367,8 @@ def claimed(system: str, over: list[str], on: list[str]) -> Any:
     return lambda: ({"system": system, "over": over, "on": on}, *claim_table())
 
 
+OWN_REASON = 'where `beats` returns "worse", the reason should be "worse" as well.'
+
 DEFEND = PlainExercise(
     name="defend",
     lesson=LESSON,
@@ -365,10 +380,10 @@ DEFEND = PlainExercise(
             "table": claim_table()[0],
             "higher": claim_table()[1],
         },
-        answer=[("exact", "bob", "undecided"), ("error", "bob", "no"), ("error", "cyd", "not measured")],
-        says="exact: ada's worst seed, 90, isn't better than bob's best, 91, nor is bob's worst better "
-        "than ada's best: undecided. cyd's best is 70, so the claim holds there: no hole. error: all of "
-        "bob's seeds are smaller, so they are better: no. cyd wasn't measured there.",
+        answer=[("exact", "bob", UNCLEAR), ("error", "bob", WORSE), ("error", "cyd", "not measured")],
+        says="exact: ada's worst run, 90, isn't better than bob's best, 91, nor is bob's worst better "
+        "than ada's best: no clear difference. cyd's best is 70, so ada is better there: no hole. error: all "
+        "of bob's runs are smaller, so ada is worse. cyd wasn't measured there.",
     ),
     others=(
         claimed("ada", ["bob"], ["speed"]),
@@ -383,13 +398,17 @@ DEFEND = PlainExercise(
         claimed("ada", ["cyd", "bob"], ["speed", "exact"]),
     ),
     slips=(
-        Slip("by-mean", defend_means, "the means are compared. Call `beats`, which compares all seeds."),
+        Slip("by-mean", defend_means, "the means are compared. Call `beats`, which compares all runs."),
         Slip(
-            "leaves-out-undecided",
-            leaving_out("undecided"),
-            'comparisons for which `beats` returns "undecided" are left out. They are holes, too.',
+            "leaves-out-unclear",
+            leaving_out(UNCLEAR),
+            'comparisons for which `beats` returns "no clear difference" are left out. They are holes, too.',
         ),
-        Slip("leaves-out-no", leaving_out("no"), 'comparisons for which `beats` returns "no" are left out.'),
+        Slip(
+            "leaves-out-worse",
+            leaving_out(WORSE),
+            'comparisons for which `beats` returns "worse" are left out.',
+        ),
         Slip(
             "leaves-out-unmeasured",
             leaving_out("not measured"),
@@ -398,12 +417,12 @@ DEFEND = PlainExercise(
         Slip(
             "every-comparison",
             every_comparison,
-            'all comparisons are listed. Those for which `beats` returns "yes" aren\'t holes.',
+            'all comparisons are listed. Those for which `beats` returns "better" aren\'t holes.',
         ),
         Slip(
             "only-supported",
             only_supported,
-            'the comparisons for which `beats` returns "yes" are listed. List all the others.',
+            'the comparisons for which `beats` returns "better" are listed. List all the others.',
         ),
         Slip(
             "stops-at-a-hole",
@@ -430,7 +449,7 @@ DEFEND = PlainExercise(
             "sorted-by-reason",
             changing(
                 lambda holes, claim: sorted(
-                    holes, key=lambda hole: ("not measured", "undecided", "no").index(hole[2])
+                    holes, key=lambda hole: ("not measured", UNCLEAR, WORSE).index(hole[2])
                 )
             ),
             "the holes are grouped by their reasons. List them in the order in which you meet them.",
@@ -438,8 +457,8 @@ DEFEND = PlainExercise(
         Slip(
             "roles-swapped",
             roles_swapped,
-            "the rival's wins count for the claim: either the arguments of `beats` are swapped, or "
-            "`higher` is inverted.",
+            'it takes "better" for "worse": either the arguments of `beats` are swapped, or `higher` is '
+            "inverted.",
         ),
         Slip(
             "turned",
@@ -452,25 +471,18 @@ DEFEND = PlainExercise(
             "the holes name the claim's own system. Name the rival.",
         ),
         Slip(
-            "unmeasured-is-undecided",
-            renaming({"not measured": "undecided"}),
-            'a comparison without numbers is listed as "undecided". Its reason should be "not measured".',
+            "unmeasured-is-unclear",
+            renaming({"not measured": UNCLEAR}),
+            'a comparison without numbers is listed as "no clear difference". Its reason should be "not '
+            'measured".',
         ),
         Slip(
-            "unmeasured-is-no",
-            renaming({"not measured": "no"}),
-            'a comparison without numbers is listed as "no". Its reason should be "not measured".',
+            "unmeasured-is-worse",
+            renaming({"not measured": WORSE}),
+            'a comparison without numbers is listed as "worse". Its reason should be "not measured".',
         ),
-        Slip(
-            "no-is-undecided",
-            renaming({"no": "undecided"}),
-            'where `beats` returns "no", the reason should be "no" as well.',
-        ),
-        Slip(
-            "lost",
-            renaming({"no": "lost"}),
-            'where `beats` returns "no", the reason should be "no" as well.',
-        ),
+        Slip("worse-is-unclear", renaming({WORSE: UNCLEAR}), OWN_REASON),
+        Slip("lost", renaming({WORSE: "lost"}), OWN_REASON),
         Slip(
             "without-reasons",
             changing(lambda holes, claim: [hole[:2] for hole in holes]),
@@ -614,42 +626,21 @@ def is_complete(inputs: tuple, claim: Claim) -> str:
     return ""
 
 
-WHY = {
-    "undecided": "the seeds overlap, so the comparison is undecided",
-    "no": "every seed of the rival is better",
-    "not measured": "one of the two wasn't measured there",
-}
-
-
-def supported_by_seeds(inputs: tuple, claim: Claim) -> str:
-    for column, rival, why in defend(claim, table(), HIGHER):
-        seeds = "; ".join(
-            f"{name}: {', '.join(f'{x:.4g}' for x in table()[column].get(name, [])) or 'no numbers'}"
-            for name in (claim["system"], rival)
-        )
-        return f'In "{column}" your system isn\'t ahead of {rival}: {WHY[why]} ({seeds}).'
+def is_supported(inputs: tuple, claim: Claim) -> str:
+    for column, rival in product(claim["on"], claim["over"]):
+        numbers, system = table()[column], claim["system"]
+        if not {system, rival} <= numbers.keys():
+            return f'In "{column}", {system} or {rival} wasn\'t measured.'
+        _, interval, verdict = compared(column, system, rival)
+        if verdict == BETTER:
+            continue
+        runs = in_words({name: numbers[name] for name in (system, rival)}, COLUMNS[column].digits)
+        found = f'Your system compared with {rival} in "{column}": {verdict} ({runs}).'
+        if beats(numbers[system], numbers[rival], COLUMNS[column].higher) == BETTER:
+            low, high = (fixed(end, 2) for end in interval)
+            found += f" All runs agree, but the sentences don't: the interval is {low} to {high}."
+        return found
     return ""
-
-
-def supported_by_sentences(inputs: tuple, claim: Claim) -> str:
-    for column in claim["on"]:
-        for rival in claim["over"]:
-            low, high = difference_interval(column, claim["system"], rival) or (1.0, 1.0)
-            if low <= 0 <= high:
-                return (
-                    f'In "{column}" every seed of your system is better than every seed of {rival}, but '
-                    "other sentences could reverse the order: the paired bootstrap's interval is "
-                    f"{low:.2f} to {high:.2f}. So the comparison is undecided."
-                )
-    return ""
-
-
-TOO_CLOSE = 0.05  # from the end of an interval to 0, in points: other random draws could include 0
-
-
-def clearly_ahead(column: str, system: str, rival: str) -> bool:
-    low, high = difference_interval(column, system, rival) or (1.0, 1.0)
-    return verdict(column, system, rival) == "ahead" and min(abs(low), abs(high)) >= TOO_CLOSE
 
 
 def names_its_limit(inputs: tuple, claim: Claim) -> str:
@@ -659,20 +650,18 @@ def names_its_limit(inputs: tuple, claim: Claim) -> str:
         for rival in claim["over"]
         if {claim["system"], rival} <= {*table()[column]}
     }
-    unbeaten = {pair for pair in measured if not clearly_ahead(pair[0], claim["system"], pair[1])}
+    limits = {(c, rival) for c, rival in measured if compared(c, claim["system"], rival).verdict != BETTER}
     for column in claim["not_on"]:
         if column not in {limit for limit, _ in measured}:
             return (
                 f'"{column}" doesn\'t belong in "not_on": your system or the rivals weren\'t measured there.'
             )
-        if column not in {limit for limit, _ in unbeaten}:
-            return (
-                f'"{column}" doesn\'t belong in "not_on": your system is ahead of every rival measured there.'
-            )
+        if column not in {limit for limit, _ in limits}:
+            return f'"{column}" doesn\'t belong in "not_on": your system is better than all rivals there.'
     for rival in claim["over"]:
-        if rival not in {name for _, name in unbeaten}:
+        if rival not in {name for _, name in limits}:
             return (
-                f'"not_on" names no column in which {rival} was measured and your system isn\'t ahead of it. '
+                f'"not_on" names no column in which {rival} was measured and your system isn\'t better. '
                 "Add one."
             )
     return ""
@@ -685,7 +674,7 @@ MY_CLAIM = PlainExercise(
     by_hand=ByHand(
         inputs={},
         answer=example_claim(),
-        says="A claim names a system, its rivals, at least two columns in which the system is ahead of them, "
+        says="A claim names a system, its rivals, at least two columns in which the system is better, "
         "and a column in which it isn't.",
     ),
     others=(),
@@ -694,8 +683,7 @@ MY_CLAIM = PlainExercise(
         is_claim,
         names_exist,
         is_complete,
-        supported_by_seeds,
-        supported_by_sentences,
+        is_supported,
         names_its_limit,
     ),
     reference=example_claim,

@@ -1,6 +1,6 @@
-"""The leaderboard: the systems of one column, ranked by their mean, worst or best seed.
+"""The leaderboard: the systems of one column, ranked by their mean, worst or best run.
 
-    >>> compute(column="BLEU R-Drop", rows=EVERY, rank_by=MEAN)["beats"]     # 0: undecided, despite the seeds
+    >>> compute(column="BLEU R-Drop", rows=EVERY, rank_by=MEAN)["better_than"]    # despite the runs
     [0, 0, 0]
 
     >>> compute(column="BLEU beam", rows=EVERY, rank_by=MEAN)["names"][:2]
@@ -8,36 +8,39 @@
     >>> compute(column="21 to 30 words", rows=EVERY, rank_by=MEAN)["names"][:2]
     ['bahdanau', 'luong_concat']
 
-All numbers are those of data/results, for three seeds each (seconds and words per second: three timings).
-Intervals are drawn where a result for every sentence was recorded.
+All numbers are those of data/results, for three runs each (seconds and words per second: three timings).
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from statistics import mean
+from typing import Any
 
 import numpy as np
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, blank_axes
 from course_lib.formatting import fixed
-from course_lib.views.bars import HorizontalBars
-from course_lib.views.pillow_text import add_text, set_texts
+from course_lib.translation.comparison import BETTER, UNCLEAR, by_runs
+from course_lib.views.pillow_text import PillowText, add_text, set_texts
+from course_lib.views.run_dots import RunDots, in_words
 from lessons.l18_the_museum.museum import (
     CEILING,
     COLUMNS,
     NO_RESIDUAL,
     TITLES,
     WITHOUT_ATTENTION,
-    beats,
     n_at_ceiling,
-    seeds_of,
+    numbers_of,
 )
-from lessons.l18_the_museum.sentences import difference_interval, interval, verdict
+from lessons.l18_the_museum.sentences import compared
 
 EVERY, ATTENTION, PLAIN = "all systems", "with attention", "without attention"
-MEAN, WORST, BEST = "mean", "worst seed", "best seed"
-N_ROWS, N_CLOSE, N_SEEDS = 15, 4, 3
+MEAN, WORST, BEST = "mean", "worst run", "best run"
+N_ROWS, N_CLOSE = 15, 4
 SHORT = {  # titles that are too long for their column
     "rctm": "RCTM",
     "luong_local_m": "Luong, local-m",
@@ -54,18 +57,18 @@ def label(system: str) -> str:
     return SHORT.get(system, TITLES[system])
 
 
-def ranking_value(seeds: list[float], rank_by: str, higher: bool) -> float:
+def ranking_value(runs: list[float], rank_by: str, higher: bool) -> float:
     """The number by which a system is ranked."""
     if rank_by == MEAN:
-        return mean(seeds)
-    return max(seeds) if (rank_by == BEST) == higher else min(seeds)
+        return mean(runs)
+    return max(runs) if (rank_by == BEST) == higher else min(runs)
 
 
 def ranked(column: str, rows: str, rank_by: str) -> dict[str, list[float]]:
-    """The chosen systems of a column with their seeds, best first."""
+    """The chosen systems of a column with their runs, best first."""
     wanted = {EVERY: (True, False), ATTENTION: (False,), PLAIN: (True,)}[rows]
     chosen = {
-        name: seeds for name, seeds in seeds_of(column).items() if (name in WITHOUT_ATTENTION) in wanted
+        name: runs for name, runs in numbers_of(column).items() if (name in WITHOUT_ATTENTION) in wanted
     }
     higher = COLUMNS[column].higher
     order = sorted(chosen, key=lambda name: ranking_value(chosen[name], rank_by, higher), reverse=higher)
@@ -73,31 +76,28 @@ def ranked(column: str, rows: str, rank_by: str) -> dict[str, list[float]]:
 
 
 def compute(*, column: str, rows: str, rank_by: str) -> Facts:
-    """`lead`: from the first to the second; `spread`: from best to worst seed, the larger of the two;
-    `beats`, `beaten_by`: how many systems each is ahead of and behind, by seeds and, if recorded, sentences;
-    `undecided`: how many systems the first isn't ahead of; `by_sentences`: how many comparisons use them."""
+    """`gap`: from the first to the second; `spread`: from best to worst run, the larger of the two;
+    `better_than`, `worse_than`: how many of the others each is better and worse than;
+    `unclear`: from how many the first has no clear difference."""
     systems, about = ranked(column, rows, rank_by), COLUMNS[column]
-    names, seeds = list(systems), list(systems.values())
-    values = [ranking_value(of_system, rank_by, about.higher) for of_system in seeds]
-    verdicts = {name: [verdict(column, name, rival) for rival in names if rival != name] for name in names}
+    names, runs = list(systems), list(systems.values())
+    values = [ranking_value(of_system, rank_by, about.higher) for of_system in runs]
+    verdicts = {pair: compared(column, *pair).verdict for pair in combinations(sorted(names), 2)}
+    clear = [pair if found == BETTER else pair[::-1] for pair, found in verdicts.items() if found != UNCLEAR]
+    better_than, worse_than = (Counter(pair[side] for pair in clear) for side in (0, 1))
     has_rival = len(names) > 1
-    intervals = [interval(column, name) for name in names]
-    close = [*seeds[:N_CLOSE], *filter(None, intervals[:N_CLOSE])]
     return {
         "names": names,
-        "seeds": seeds,
+        "runs": runs,
         "values": values,
-        "intervals": intervals,
-        "scale": [min(map(min, close)), max(map(max, close))] if names else [0.0, 1.0],  # of the top four
         "unit": about.unit,
         "digits": about.digits,
         "higher": about.higher,
-        "lead": abs(values[0] - values[1]) if has_rival else None,
-        "spread": max(max(pair) - min(pair) for pair in seeds[:2]) if has_rival else None,
-        "beats": [verdicts[name].count("ahead") for name in names],
-        "beaten_by": [verdicts[name].count("behind") for name in names],
-        "undecided": len(names) - 1 - verdicts[names[0]].count("ahead") if has_rival else 0,
-        "by_sentences": sum(difference_interval(column, names[0], rival) is not None for rival in names[1:]),
+        "gap": abs(values[0] - values[1]) if has_rival else None,
+        "spread": max(max(pair) - min(pair) for pair in runs[:2]) if has_rival else None,
+        "better_than": [better_than[name] for name in names],
+        "worse_than": [worse_than[name] for name in names],
+        "unclear": sum(names[0] in pair and found == UNCLEAR for pair, found in verdicts.items()),
         "rivals": max(len(names) - 1, 0),
         "at_ceiling": n_at_ceiling(column),
         "ceiling": CEILING,
@@ -109,88 +109,84 @@ def value_text(facts: Facts, value: float) -> str:
     return fixed(float(value), facts["digits"])
 
 
+def draw_runs(axes: Axes, bounds: list[float], n_rows: int, add: Callable) -> Callable[..., None]:
+    """Rows of dots within these bounds, from the least to the largest number of the rows that are shown."""
+    inside = axes.inset_axes(bounds)
+    blank_axes(inside, x=(-0.03, 1.03), y=(0, 1))
+    dots = RunDots(inside, n_rows, add=add)
+    style = {"ha": "center", "va": "center", "size": 9, "colour": theme.SOFT_INK}
+    ends = [add_text(inside, x, 0, **style) for x in (0, 1)]
+
+    def show(facts: Facts, names: Sequence[str]) -> None:
+        systems, rows = facts["names"][:n_rows], facts["runs"][:n_rows]
+        numbers = [number for runs in rows for number in runs]
+        least, most = min(numbers, default=0), max(numbers, default=0)
+        scaled = [[(number - least) / ((most - least) or 1) for number in runs] for runs in rows]
+        dots.show(
+            scaled, names, [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in systems]
+        )
+        set_texts(ends, [value_text(facts, end) for end in sorted({least, most})] if rows else ())
+        for end in ends:
+            end.set_y(len(rows) - 1 + 0.065 * n_rows)
+
+    return show
+
+
 def draw_board(axes: Axes) -> Show:
-    blank_axes(axes, x=(-0.52, 1.17), y=(N_ROWS + 0.5, -0.7))
-    axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    bars = HorizontalBars(
-        axes, np.arange(N_ROWS), gap=0.045, thickness=0.72, size=9, label_x=-0.02, label_size=9
-    )
-    [dots] = axes.plot([], [], "o", color=theme.INK, markersize=3.2)
-    [ranges] = axes.plot([], [], color=theme.INK, linewidth=1)
-    note = add_text(axes, 0.99, 0.02, coords="axes", ha="right", size=9, colour=theme.SOFT_INK)
+    blank_axes(axes, x=(0, 1), y=(0, 1))
+    show_runs = draw_runs(axes, [0.29, 0.1, 0.58, 0.9], N_ROWS, add_text)
+    heights = 1 - 0.9 * (np.arange(N_ROWS) + 0.5) / N_ROWS
+    values = [add_text(axes, 0.96, y, ha="right", va="center", size=9) for y in heights]
+    note = add_text(axes, 0.58, 0, ha="center", size=9, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
-        names, seeds, values = facts["names"], facts["seeds"], facts["values"]
-        empty = N_ROWS - len(names)
-        upper = [high for _, high in filter(None, facts["intervals"])]
-        top = max([*upper, *map(max, seeds)], default=1) or 1
-        colours = [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in names]
-        readings = [value_text(facts, value) for value in values] + [""] * empty
-        bars.show(np.array(values + [0.0] * empty) / top, readings, colours + [theme.PAPER] * empty)
-        set_texts(bars.labels, map(label, names))
-        for text, of_system, value, ends in zip(
-            bars.value_texts, seeds, values, facts["intervals"], strict=False
-        ):
-            text.set_x(max(max([*of_system, value, *(ends or ())]) / top, 0) + 0.03)
-        dots.set_data(np.ravel(seeds) / top, np.repeat(np.arange(len(seeds)), N_SEEDS))
-        ranges.set_data(*lines(facts["intervals"], 0, top))
+        show_runs(facts, list(map(label, facts["names"])))
+        set_texts(values, [value_text(facts, value) for value in facts["values"]])
         sense = "higher" if facts["higher"] else "lower"
         note.set_text(f"pink: without attention   ·   {sense} is better")
 
     return show
 
 
-def lines(intervals: list, least: float, width: float) -> tuple[np.ndarray, np.ndarray]:
-    """x and y of a line from end to end of every interval, in its row; where there is None, no line."""
-    gap = np.nan
-    ends = [(gap, gap) if ends is None else ends for ends in intervals]
-    x = [((low - least) / width, (high - least) / width, gap) for low, high in ends]
-    return np.ravel(x), np.ravel([(row, row, gap) for row in range(len(intervals))])
-
-
 def draw_close(axes: Axes) -> Show:
-    blank_axes(axes, x=(-0.12, 1.12), y=(N_CLOSE + 0.35, -0.75))
-    [ranges] = axes.plot([], [], color=theme.BLUE, linewidth=2)
-    [dots] = axes.plot([], [], "o", color=theme.INK, markersize=6)
-    names = [add_text(axes, -0.1, row - 0.3, size=9) for row in range(N_CLOSE)]
-    middle = {"ha": "center", "va": "center"}
-    ends = ((0.0, -0.3), (1.0, -0.3), (0.5, -0.05))  # of the scale, and the lead
-    small = [add_text(axes, x, N_CLOSE + y, size=9, colour=theme.SOFT_INK, **middle) for x, y in ends]
-    verdict = add_text(axes, 0.5, N_CLOSE + 0.2, size=10, weight="bold", **middle)
+    blank_axes(axes, x=(0, 1), y=(0, 1))
+    show_runs = draw_runs(axes, [0.01, 0.24, 0.93, 0.76], N_CLOSE, add_above)
+    middle = {"ha": "center", "size": 9}
+    gap = add_text(axes, 0.5, 0.12, colour=theme.SOFT_INK, **middle)
+    verdict = add_text(axes, 0.5, 0, weight="bold", **middle)
 
     def show(facts: Facts) -> None:
-        seeds, intervals = facts["seeds"][:N_CLOSE], facts["intervals"][:N_CLOSE]
-        least, most = facts["scale"]
-        width = (most - least) or 1
-        dots.set_data((np.ravel(seeds) - least) / width, np.repeat(np.arange(len(seeds)), N_SEEDS))
-        ranges.set_data(*lines(intervals, least, width))
-        set_texts(names, map(close_label, facts["names"][:N_CLOSE], facts["beats"], facts["beaten_by"]))
-        low, high = value_text(facts, least), value_text(facts, most) if most > least else ""
-        set_texts(small, (low, high, lead_text(facts)) if seeds else ())
+        show_runs(facts, list(map(close_label, facts["names"], facts["better_than"], facts["worse_than"])))
+        gap.set_text(gap_text(facts))
         verdict.set_text(verdict_text(facts))
 
     return show
 
 
-def close_label(name: str, n_beaten: int, n_better: int) -> str:
-    return f"{label(name)}: ahead of {n_beaten}, behind {n_better}"
+def add_above(axes: Axes, x: float, y: float, **style: Any) -> PillowText:
+    """The name of a row above its dots, instead of to their left."""
+    return add_text(axes, 0, y + 0.35 / N_CLOSE, **style | {"ha": "left"})
+
+
+def close_label(name: str, n_worse: int, n_better: int) -> str:
+    return f"{label(name)}: better than {n_worse}, worse than {n_better}"
 
 
 def verdict_text(facts: Facts) -> str:
-    if facts["lead"] is None:
+    if facts["gap"] is None:
         return "no other system was measured" if facts["names"] else "no system was measured"
-    if facts["undecided"]:
-        return f"first: not ahead of {facts['undecided']} of {facts['rivals']}"
-    return "first: ahead of all the others"
+    if facts["unclear"]:
+        return f"first: {UNCLEAR} from {facts['unclear']} of {facts['rivals']}"
+    return "first: better than all the others"
 
 
-def lead_text(facts: Facts) -> str:
-    if facts["lead"] is None:
+def gap_text(facts: Facts) -> str:
+    if facts["gap"] is None:
         return ""
     if facts["at_ceiling"] > 2:
         return f"{facts['at_ceiling']} systems at the ceiling, {facts['ceiling']:.0f}% or more"
-    lead, spread = (value_text(facts, facts[name]) for name in ("lead", "spread"))
-    return f"lead {lead}, larger spread over seeds {spread}"
+    gap, spread = (value_text(facts, facts[name]) for name in ("gap", "spread"))
+    return f"first to second: {gap}, larger spread: {spread}"
 
 
 class Leaderboard(Explorable):
@@ -206,12 +202,12 @@ class Leaderboard(Explorable):
         "language models": {"column": "perplexity"},
     }
     goals = {
-        "crowded": "All systems, by mean: the first isn't ahead of three or more",
-        "sentences": "Every seed of the first is better, but sentences leave it undecided",
-        "worst-seed": "A system that is first by its mean but not by its worst seed",
+        "crowded": "All, by mean: the first has no clear difference from three or more",
+        "sentences": "Every run of the first is better, but there is no clear difference",
+        "worst-run": "A system that is first by its mean but not by its worst run",
     }
     panels = (
-        Panel("All systems, with seeds and intervals", draw_board, 1.9),
+        Panel("All systems, with their runs", draw_board, 1.55),
         Panel("Top four, magnified", draw_close),
     )
     compute = staticmethod(compute)
@@ -219,13 +215,13 @@ class Leaderboard(Explorable):
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         every, first = now["rows"] == EVERY, now["names"][:1]
-        all_seeds_ahead = len(first) == 1 and all(
-            beats(now["seeds"][0], rival, now["higher"]) == "yes" for rival in now["seeds"][1:]
+        all_runs_better = len(first) == 1 and all(
+            by_runs(now["runs"][0], rival, higher=now["higher"]) == BETTER for rival in now["runs"][1:]
         )
         return {
-            "crowded": every and now["rank_by"] == MEAN and now["undecided"] >= 3,
-            "sentences": all_seeds_ahead and now["undecided"] > 0,
-            "worst-seed": now["rank_by"] == WORST and first != [now["first_by_mean"]] and bool(first),
+            "crowded": every and now["rank_by"] == MEAN and now["unclear"] >= 3,
+            "sentences": all_runs_better and now["unclear"] > 0,
+            "worst-run": now["rank_by"] == WORST and first != [now["first_by_mean"]] and bool(first),
         }
 
     @staticmethod
@@ -236,13 +232,7 @@ class Leaderboard(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        first = ", ".join(
-            f"{label(name)} {value_text(facts, value)}"
-            for name, value in zip(facts["names"][:3], facts["values"], strict=False)
-        )
-        compared = f", compared by sentences with {facts['by_sentences']}" if facts["by_sentences"] else ""
+        first = dict(zip(map(label, facts["names"][:3]), facts["runs"], strict=False))
+        found = "; ".join(filter(None, (in_words(first, facts["digits"]), verdict_text(facts))))
         about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].description)))
-        return (
-            f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['rank_by']}: "
-            f"{f'{first}; ' if first else ''}{verdict_text(facts)}{compared}."
-        )
+        return f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['rank_by']}: {found}."

@@ -11,6 +11,7 @@ import torch
 
 from course_lib.results import runs
 from course_lib.text.toy.generate import generate
+from course_lib.translation.comparison import BETTER, WORSE, by_runs
 from course_lib.translation.evaluation import teacher_forced_weights
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped
@@ -22,7 +23,6 @@ from lessons.l18_the_museum.museum import (
     REAL,
     TOY,
     WITHOUT_ATTENTION,
-    beats,
     n_at_ceiling,
     runs_of,
     table,
@@ -97,26 +97,28 @@ def cross_2_unchanged() -> float:
     return mean(a == b for a, b in zip(before, largest(), strict=True))
 
 
-# ---- seeds and columns
+# ---- runs and columns
 
 
-def lead_seen(gap: float, n_seeds: int = 3) -> float:
-    """How often so many seeds of each system show a true lead of so many standard deviations."""
+def lead_seen(gap: float, n_runs: int = 3) -> float:
+    """How often so many runs of each system show a true difference of so many standard deviations."""
     generator = torch.Generator().manual_seed(18)
-    better, other = torch.randn(2, 200_000, n_seeds, generator=generator)
+    better, other = torch.randn(2, 200_000, n_runs, generator=generator)
     return ((better + gap).amin(dim=1) > other.amax(dim=1)).double().mean().item()
 
 
 def contest(results: dict) -> dict:
-    """By seeds: in how many columns a system is first by mean, beats all others, or is beaten by none."""
+    """By runs: in how many columns a system is first by mean, better than all others, or worse than none."""
     by_mean, beats_all, unbeaten = Counter(), Counter(), Counter()
     for column in CONTEST:
-        seeds, best = results[column], max if HIGHER[column] else min
-        by_mean[best(seeds, key=lambda name, seeds=seeds: mean(seeds[name]))] += 1
-        for name in seeds:
-            answers = [beats(seeds[name], seeds[rival], HIGHER[column]) for rival in seeds if rival != name]
-            beats_all[name] += set(answers) == {"yes"}
-            unbeaten[name] += "no" not in answers
+        numbers, higher = results[column], HIGHER[column]
+        best = max if higher else min
+        by_mean[best(numbers, key=lambda name, numbers=numbers: mean(numbers[name]))] += 1
+        for name in numbers:
+            rivals = [numbers[rival] for rival in numbers if rival != name]
+            verdicts = [by_runs(numbers[name], rival, higher=higher) for rival in rivals]
+            beats_all[name] += set(verdicts) == {BETTER}
+            unbeaten[name] += WORSE not in verdicts
     return {
         "columns": len(CONTEST),
         "first by mean": {name: by_mean[name] for name in COMPARED},
@@ -131,21 +133,21 @@ def comparisons(results: dict) -> int:
 
 
 def configurations(results: dict) -> dict:
-    """Mean BLEU by training configuration, and the range over seeds with and without attention."""
+    """Mean BLEU by training configuration, and the range over runs with and without attention."""
     scores = {
         name: {system: mean(results[column][system]) for system in COMPARED}
         for name, column in CONFIGURATIONS.items()
     }
     own_rate = results[CONFIGURATIONS["own rate"]]
-    seeds = {
+    numbers = {
         attends: [
-            seed for name in own_rate if (name not in WITHOUT_ATTENTION) == attends for seed in own_rate[name]
+            x for system in own_rate if (system not in WITHOUT_ATTENTION) == attends for x in own_rate[system]
         ]
         for attends in (True, False)
     }
     return scores | {
-        "with attention": {"least": min(seeds[True]), "most": max(seeds[True])},
-        "without attention": {"least": min(seeds[False]), "most": max(seeds[False])},
+        "with attention": {"least": min(numbers[True]), "most": max(numbers[True])},
+        "without attention": {"least": min(numbers[False]), "most": max(numbers[False])},
     }
 
 
@@ -168,12 +170,12 @@ def rates() -> dict[str, int]:
 
 
 def ablation() -> dict[str, float]:
-    """The rows of the ablation, how many are behind the base with every seed, the least and largest loss."""
+    """The rows of the ablation, how many are worse than the base by runs, the least and largest loss."""
     rows = {
         name: [run["scores"]["test"]["beam"] for run in runs] for name, runs in runs_of("ablation").items()
     }
     base = rows.pop("base")
-    losing = [name for name, seeds in rows.items() if beats(seeds, base, True) == "no"]
+    losing = [name for name, numbers in rows.items() if by_runs(numbers, base) == WORSE]
     return {
         "rows": len(rows),
         "losing": len(losing),
@@ -184,22 +186,22 @@ def ablation() -> dict[str, float]:
 
 
 def made_first(results: dict) -> set[str]:
-    """Systems whose best seed is ahead of the worst seeds of all others in some column but `parameters`."""
-    return _first(results, lambda seeds, best: [best(seeds)], lambda seeds, worst: [worst(seeds)])
+    """Systems whose best run beats the worst run of every other in some column but `parameters`."""
+    return _first(results, lambda numbers, best: [best(numbers)], lambda numbers, worst: [worst(numbers)])
 
 
 def really_first(results: dict) -> set[str]:
-    """Systems whose every seed is ahead of every seed of all others in some of these columns."""
-    return _first(results, lambda seeds, best: seeds, lambda seeds, worst: seeds)
+    """Systems of which every run beats every run of all others in some of these columns."""
+    return _first(results, lambda numbers, best: numbers, lambda numbers, worst: numbers)
 
 
 def _first(results: dict, mine: Callable, theirs: Callable) -> set[str]:
-    """Systems with a column in which their seeds, as chosen by `mine`, beat those of all others."""
+    """Systems with a column in which their runs, as chosen by `mine`, beat those of all others."""
     systems = set()
     for column in MEASURED:
         best, worst = (max, min) if HIGHER[column] else (min, max)
-        for system, seeds in results[column].items():
+        for system, numbers in results[column].items():
             rivals = [theirs(others, worst) for name, others in results[column].items() if name != system]
-            if all(beats(mine(seeds, best), rival, HIGHER[column]) == "yes" for rival in rivals):
+            if all(by_runs(mine(numbers, best), rival, higher=HIGHER[column]) == BETTER for rival in rivals):
                 systems.add(system)
     return systems

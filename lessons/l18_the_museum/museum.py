@@ -1,4 +1,4 @@
-"""The results of every system of the course, by column and seed.
+"""The results of every system of the course, by column and run.
 
     >>> table()["alignment error"]["bahdanau"]
     [0.06..., 0.05..., 0.05...]
@@ -10,7 +10,6 @@ They come from data/results. A column holds only the systems that were measured 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import mean
 from typing import NamedTuple
 
@@ -92,8 +91,8 @@ def runs_of(record: str) -> dict[str, list[dict]]:
     return by_system
 
 
-def seeds_of(name: str) -> dict[str, list[float]]:
-    """One column: for each system a number for every seed. A later record replaces an earlier one."""
+def numbers_of(name: str) -> dict[str, list[float]]:
+    """One column: for each system a number for every run. A later record replaces an earlier one."""
     column, by_system = COLUMNS[name], {}
     for record in column.records:
         for system, its_runs in runs_of(record).items():
@@ -111,8 +110,8 @@ def _value(run: dict, column: Column) -> float | None:
 
 
 def table() -> dict[str, dict[str, list[float]]]:
-    """The seeds of every system in every column."""
-    return {name: seeds_of(name) for name in COLUMNS}
+    """The number of every run of every system in every column."""
+    return {name: numbers_of(name) for name in COLUMNS}
 
 
 def n_at_ceiling(name: str) -> int:
@@ -123,19 +122,4 @@ def n_at_ceiling(name: str) -> int:
     """
     if not COLUMNS[name].unit.startswith("%"):
         return 0
-    return sum(mean(seeds) >= CEILING for seeds in seeds_of(name).values())
-
-
-def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
-    """Whether every seed of one is better than every seed of other: "yes", "no" or "undecided".
-
-    >>> beats([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], higher=True)
-    'undecided'
-    >>> beats([3.0, 5.0], [2.0, 3.0], higher=True)          # two seeds are equal
-    'undecided'
-    """
-    if not higher:
-        one, other = [-x for x in one], [-x for x in other]
-    if min(one) > max(other):
-        return "yes"
-    return "no" if min(other) > max(one) else "undecided"
+    return sum(mean(numbers) >= CEILING for numbers in numbers_of(name).values())

@@ -8,15 +8,14 @@ import pytest
 
 from course_lib.models.registry import SYSTEMS
 from course_lib.results import value_at
+from course_lib.translation.comparison import BETTER, WORSE, by_runs
 from lessons.l18_the_museum import leaderboard
 from lessons.l18_the_museum.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLAIN, WORST, Leaderboard
-from lessons.l18_the_museum.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, beats, runs_of, table
-from lessons.l18_the_museum.sentences import interval, verdict
+from lessons.l18_the_museum.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, runs_of, table
+from lessons.l18_the_museum.sentences import compared
 from tests.explore.limits import Limit
 
-LIMITS = {
-    "Leaderboard": [Limit("crowded", "three or more", "undecided")],
-}
+LIMITS = {"Leaderboard": [Limit("crowded", "three or more", "unclear")]}
 
 
 def facts_of(column: str, rows: str = EVERY, rank_by: str = MEAN) -> dict:
@@ -38,60 +37,37 @@ def test_the_first_system(column, rank_by, first):
     assert facts_of(column, rank_by=rank_by)["names"][0] == first
 
 
-def test_lead_and_spread():
+def test_gap_and_spread():
     facts, narrow = facts_of("test"), facts_of("alignment error")
-    assert facts["lead"] == pytest.approx(98.4667 - 98.0, abs=1e-3)
+    assert facts["gap"] == pytest.approx(98.4667 - 98.0, abs=1e-3)
     assert facts["spread"] == pytest.approx(98.3 - 97.5)
-    assert narrow["lead"] < narrow["spread"] and narrow["undecided"] == 0, "ahead, by the seeds"
+    assert narrow["gap"] < narrow["spread"] and narrow["unclear"] == 0, "better, by the runs"
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_systems_ahead_and_behind_are_those_of_the_verdict(column):
+def test_numbers_of_better_and_worse_systems(column):
     facts = facts_of(column)
     names = facts["names"]
-    for name, n_ahead, n_behind in zip(names, facts["beats"], facts["beaten_by"], strict=True):
-        verdicts = [verdict(column, name, rival) for rival in names if rival != name]
-        assert (n_ahead, n_behind) == (verdicts.count("ahead"), verdicts.count("behind"))
-    assert sum(facts["beats"]) == sum(facts["beaten_by"])
-    assert facts["undecided"] == len(names) - 1 - facts["beats"][0]
+    for name, n_worse, n_better in zip(names, facts["better_than"], facts["worse_than"], strict=True):
+        verdicts = [compared(column, name, rival).verdict for rival in names if rival != name]
+        assert (n_worse, n_better) == (verdicts.count(BETTER), verdicts.count(WORSE))
+    assert facts["unclear"] == len(names) - 1 - facts["better_than"][0]
 
 
-def test_the_verdict_names_the_number_of_undecided_comparisons():
+def test_the_verdict_names_the_number_of_unclear_differences():
     facts = facts_of("pronouns")
-    assert facts["undecided"] >= 5, "by the seeds alone it is 5"
-    assert int(re.findall(r"\d+", leaderboard.verdict_text(facts))[0]) == facts["undecided"]
-    assert facts_of("alignment error")["undecided"] == 0
+    assert facts["unclear"] >= 5, "by the runs alone it is 5"
+    assert int(re.findall(r"\d+", leaderboard.verdict_text(facts))[0]) == facts["unclear"]
 
 
-def test_with_r_drop_all_seeds_agree_and_the_first_is_undecided():
+def test_with_r_drop_all_runs_of_the_first_are_better_but_not_clearly():
     facts = facts_of("BLEU R-Drop")
-    first, *others = facts["seeds"]
-    assert all(beats(first, rival, True) == "yes" for rival in others) and facts["undecided"] == 2
-    assert facts["by_sentences"] == 2
-
-
-def test_each_interval_contains_the_mean_of_its_seeds():
-    for column in ("BLEU beam", "21 to 30 words"):
-        facts = facts_of(column)
-        assert any(facts["intervals"])
-        for seeds, ends in zip(facts["seeds"], facts["intervals"], strict=True):
-            assert ends is None or ends[0] <= sum(seeds) / 3 <= ends[1]
-
-
-def test_columns_without_sentences_have_no_intervals():
-    for column in ("parameters", "training", "alignment error", "perplexity"):
-        assert facts_of(column)["intervals"] == [None] * len(facts_of(column)["names"])
-        assert interval(column, facts_of(column)["names"][0]) is None
-
-
-def test_lines_leave_out_what_has_no_interval():
-    x, y = leaderboard.lines([(1.0, 3.0), None], 1.0, 4.0)
-    assert x[:2].tolist() == [0.0, 0.5] and y[:2].tolist() == [0, 0]
-    assert all(value != value for value in x[2:])
+    first, *others = facts["runs"]
+    assert all(by_runs(first, rival) == BETTER for rival in others) and facts["unclear"] == 2
 
 
 def test_the_ceiling_is_named_where_many_systems_reach_it():
-    texts = {column: leaderboard.lead_text(facts_of(column)) for column in ("1 to 5 words", "depth")}
+    texts = {column: leaderboard.gap_text(facts_of(column)) for column in ("1 to 5 words", "depth")}
     assert "12" in texts["1 to 5 words"] and "98" in texts["1 to 5 words"]
     assert "98" not in texts["depth"]
 
@@ -110,19 +86,19 @@ def test_goals():
     assert goals_met() == set()
     assert goals_met(column="pronouns") == {"crowded"}
     assert goals_met(column="BLEU R-Drop") == {"sentences"}
-    assert "worst-seed" in goals_met(column="negation", rank_by=WORST)
+    assert "worst-run" in goals_met(column="negation", rank_by=WORST)
     assert goals_met(column="BLEU beam") == goals_met(column="pronoun class") == set()
 
 
 def test_a_column_with_one_system_or_none():
     single, empty = facts_of("pronoun class"), facts_of("pronoun class", PLAIN)
-    assert single["lead"] is None and len(single["names"]) == 1 and empty["names"] == []
+    assert single["gap"] is None and len(single["names"]) == 1 and empty["names"] == []
     texts = {leaderboard.verdict_text(facts) for facts in (single, empty, facts_of("test"))}
     assert len(texts) == 3 and all(texts)
 
 
 @pytest.mark.parametrize("higher", [True, False])
-def test_the_worst_seed_is_the_largest_where_less_is_better(higher):
+def test_the_worst_run_is_the_largest_where_less_is_better(higher):
     least, most = (WORST, BEST) if higher else (BEST, WORST)
     assert leaderboard.ranking_value([3.0, 1.0, 2.0], least, higher) == 1.0
     assert leaderboard.ranking_value([3.0, 1.0, 2.0], most, higher) == 3.0
@@ -133,7 +109,7 @@ def test_the_filter_splits_the_rows(column):
     every, attending, plain = (facts_of(column, rows)["names"] for rows in (EVERY, ATTENTION, PLAIN))
     assert sorted(every) == sorted([*attending, *plain]) and 1 <= len(every) <= leaderboard.N_ROWS
     assert set(plain) <= set(WITHOUT_ATTENTION)
-    assert all(len(seeds) == 3 for seeds in table()[column].values())
+    assert all(len(runs) == 3 for runs in table()[column].values())
 
 
 @pytest.mark.parametrize("column", COLUMNS)

@@ -14,11 +14,12 @@ from course_lib.models.registry import SYSTEMS
 from course_lib.results import runs
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.splits import TEST_SIZES, splits
+from course_lib.translation.comparison import BETTER, UNCLEAR, WORSE
+from course_lib.translation.corpus_bleu import bleu_of_rows
 from course_lib.translation.shipped import shared
-from lessons.l16_decoding.corpus_bleu import bleu_of_rows
 from lessons.l16_decoding.exercises import bootstrapped as paired_bootstrap
-from lessons.l18_the_museum import measurements, museum, sentences
-from lessons.l18_the_museum.exercises import clearly_ahead, defend
+from lessons.l18_the_museum import measurements, museum
+from lessons.l18_the_museum.exercises import defend
 from lessons.l18_the_museum.measurements import CONTEST
 from lessons.l18_the_museum.museum import (
     COLUMNS,
@@ -31,7 +32,7 @@ from lessons.l18_the_museum.museum import (
     runs_of,
     table,
 )
-from lessons.l18_the_museum.sentences import difference_interval, interval, sentences_of, verdict
+from lessons.l18_the_museum.sentences import compared, sentences_of
 from tests.lesson_claims import LessonText, assert_measured_again, seeds, translations
 
 L, RESULTS = LessonText("the_museum"), table()
@@ -43,7 +44,7 @@ def beats(one: list[float], other: list[float], higher: bool) -> str:
     """The rule once more, pair by pair."""
     sign = 1 if higher else -1
     gaps = [sign * (a - b) for a in one for b in other]
-    return "yes" if min(gaps) > 0 else "no" if max(gaps) < 0 else "undecided"
+    return BETTER if min(gaps) > 0 else WORSE if max(gaps) < 0 else UNCLEAR
 
 
 def order(column: str) -> list[str]:
@@ -51,12 +52,12 @@ def order(column: str) -> list[str]:
     return sorted(RESULTS[column], key=lambda name: mean(RESULTS[column][name]), reverse=HIGHER[column])
 
 
-def against(one: str, other: str, column: str) -> str:
+def by_runs(one: str, other: str, column: str) -> str:
     return beats(RESULTS[column][one], RESULTS[column][other], HIGHER[column])
 
 
 def beats_all(column: str, system: str) -> bool:
-    return all(against(system, rival, column) == "yes" for rival in RESULTS[column] if rival != system)
+    return all(by_runs(system, rival, column) == BETTER for rival in RESULTS[column] if rival != system)
 
 
 @pytest.mark.nightly
@@ -109,13 +110,13 @@ def test_convs2s_needs_the_attention_of_every_layer_and_most_of_all_the_last():
     assert STORED["cross 2 unchanged"] > 0.95
 
 
-# ---- 3, seeds
+# ---- 3, runs
 
 
-def test_the_friends_seeds_overlap():
+def test_the_friends_runs_overlap():
     transformer, bahdanau = (RESULTS["test"][name] for name in ("transformer", "bahdanau"))
-    assert against("transformer", "bahdanau", "test") == "undecided" and mean(transformer) > mean(bahdanau)
-    assert [seed > transformer[1] for seed in bahdanau] == [True, False, True]
+    assert by_runs("transformer", "bahdanau", "test") == UNCLEAR and mean(transformer) > mean(bahdanau)
+    assert [run > transformer[1] for run in bahdanau] == [True, False, True]
     assert max(bahdanau) - min(bahdanau) > mean(transformer) - mean(bahdanau)
     assert STORED["test"]["transformer"] == pytest.approx(transformer, abs=1e-3)
 
@@ -128,9 +129,9 @@ def test_one_order_of_six_runs_in_twenty_puts_one_system_on_top():
     assert 0.5 < STORED["true lead seen"]["2"] < 0.7
 
 
-def test_with_more_seeds_false_alarms_get_rarer_and_misses_more_common():
+def test_with_more_runs_false_alarms_get_rarer_and_misses_more_common():
     for gap in (0, 1, 2):
-        seen = [measurements.lead_seen(gap, n_seeds) for n_seeds in (2, 3, 5)]
+        seen = [measurements.lead_seen(gap, n_runs) for n_runs in (2, 3, 5)]
         assert seen == sorted(seen, reverse=True) and seen[0] > seen[-1] + 0.01
 
 
@@ -142,10 +143,10 @@ def has_sentences(column: str) -> list[str]:
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_results_for_each_sentence_give_the_recorded_score_of_every_seed(column):
+def test_results_for_each_sentence_give_the_recorded_score_of_every_run(column):
     for name in has_sentences(column):
         rows = sentences_of(column, name)
-        scores = 100 * rows.mean(dim=0) if rows.ndim == 2 else bleu_of_rows(rows.transpose(0, 1))
+        scores = rows.mean(dim=0) if rows.ndim == 2 else bleu_of_rows(rows.transpose(0, 1))
         assert scores.tolist() == pytest.approx(RESULTS[column][name], abs=2e-3)
 
 
@@ -158,11 +159,10 @@ def test_which_columns_have_results_for_each_sentence():
         assert set(RESULTS[column]) - set(has_sentences(column)) <= {NO_RESIDUAL}, column
 
 
-def test_a_run_without_results_for_each_sentence_gives_none_everywhere():
-    assert sentences_of("test", NO_RESIDUAL) is None and interval("test", NO_RESIDUAL) is None
-    assert difference_interval("test", "luong_dot", NO_RESIDUAL) is None
+def test_without_results_for_each_sentence_the_runs_decide():
+    assert sentences_of("test", NO_RESIDUAL) is None
+    assert compared("test", "luong_dot", NO_RESIDUAL)[1:] == (None, BETTER)
     assert sentences_of("BLEU R-Drop", "seq2seq") is None, "a system that wasn't measured there"
-    assert verdict("test", "luong_dot", NO_RESIDUAL) == "ahead", "by the seeds alone"
 
 
 def test_minimal_pairs_are_drawn_together():
@@ -170,54 +170,23 @@ def test_minimal_pairs_are_drawn_together():
     assert sentences_of("pronouns", name).shape == (200, 3)
 
 
-def test_fast_intervals_agree_with_the_paired_bootstrap():
-    """They are computed for all systems at once, from sums; the lesson's cell draws sentence by sentence."""
-
-    def bleu_over_seeds(rows: torch.Tensor) -> torch.Tensor:
+def test_with_runs_drawn_again_too_an_interval_is_wider_than_the_lessons():
+    def bleu_over_runs(rows: torch.Tensor) -> torch.Tensor:
         return bleu_of_rows(rows.transpose(0, 1)).mean()
 
     rows = [sentences_of("BLEU beam", name) for name in ("convs2s", "transformer")]
-    slow = paired_bootstrap(*rows, bleu_over_seeds, n_samples=400)
-    assert difference_interval("BLEU beam", "convs2s", "transformer") == pytest.approx(slow, abs=0.12)
-    exact = [sentences_of("depth", name) for name in ("luong_concat", "luong_dot")]
-    slow = [100 * end for end in paired_bootstrap(*exact, n_samples=1000)]
-    assert difference_interval("depth", "luong_concat", "luong_dot") == pytest.approx(slow, abs=1.0)
-
-
-def test_an_interval_over_seeds_and_sentences_is_wider_than_one_over_sentences():
-    for column, name in (("BLEU beam", "transformer"), ("pronouns", "luong_general")):
-        low, high = interval(column, name)
-        scores = sentences._scores(column, name).mean(dim=1)
-        of_sentences = scores.quantile(0.975) - scores.quantile(0.025)
-        assert high - low > of_sentences
-
-
-def test_intervals_of_two_systems_can_overlap_although_one_is_ahead():
-    convs2s, transformer = (interval("BLEU beam", name) for name in ("convs2s", "transformer"))
-    assert convs2s[0] < transformer[1] and verdict("BLEU beam", "convs2s", "transformer") == "ahead"
+    low, high = paired_bootstrap(*rows, bleu_over_runs, n_samples=400)
+    wider = compared("BLEU beam", "convs2s", "transformer").interval
+    assert wider == pytest.approx((low, high), abs=0.3) and wider[1] - wider[0] > high - low
 
 
 @pytest.mark.parametrize("rival", ["transformer", "bahdanau"])
-def test_on_captions_seeds_and_sentences_agree_on_convs2s(rival):
-    assert against("convs2s", rival, "BLEU beam") == "yes"
-    assert difference_interval("BLEU beam", "convs2s", rival)[0] > 0.1, "not only by a hair"
+def test_on_captions_runs_and_sentences_agree_on_convs2s(rival):
+    found = compared("BLEU beam", "convs2s", rival)
+    assert found.verdict == BETTER and found.interval[0] > 0.1, "not only by a hair"
 
 
-def test_a_verdict_needs_seeds_and_sentences(monkeypatch):
-    ahead, unsure, behind = (0.5, 1.5), (-0.5, 1.5), (-1.5, -0.5)
-
-    def judged(one: list, other: list, ends: tuple | None) -> str:
-        monkeypatch.setattr(sentences, "seeds_of", lambda column: {"a": one, "b": other})
-        monkeypatch.setattr(sentences, "difference_interval", lambda *given: ends)
-        return verdict.__wrapped__("BLEU beam", "a", "b")
-
-    better, worse, mixed = [3.0, 4.0], [1.0, 2.0], [1.5, 3.5]
-    assert judged(better, worse, ahead) == judged(better, worse, None) == "ahead"
-    assert judged(worse, better, behind) == judged(worse, better, None) == "behind"
-    assert judged(better, worse, unsure) == judged(mixed, worse, ahead) == "undecided"
-
-
-# ---- 5, who is ahead
+# ---- 5, which is better
 
 
 def test_which_systems_beat_all_others():
@@ -239,7 +208,7 @@ def test_the_prediction_has_the_measured_answer():
     firsts = [column for column in CONTEST if order(column)[0] == "transformer"]
     assert len(firsts) == contest["first by mean"]["transformer"]
     assert not any(
-        all(verdict(column, "transformer", rival) == "ahead" for rival in order(column)[1:])
+        all(compared(column, "transformer", rival).verdict == BETTER for rival in order(column)[1:])
         for column in firsts
     )
     assert len(RESULTS["BLEU R-Drop"]) == 3 and "BLEU R-Drop" not in CONTEST
@@ -255,8 +224,8 @@ def test_the_contest_compares_systems_that_were_measured_in_the_same_columns():
         beats=beats,
     )
     assert after["contest"] == CONTEST
-    shown = dict(after["unbeaten"].most_common(6))
-    assert all(len(after["n_beaten"][name]) == len(CONTEST) for name in shown)
+    shown = dict(after["never_worse"].most_common(6))
+    assert all(len(after["better_than"][name]) == len(CONTEST) for name in shown)
     assert shown["bahdanau"] == STORED["contest"]["unbeaten"]["bahdanau"] == max(shown.values())
 
 
@@ -279,9 +248,9 @@ def test_a_ceiling():
     assert others == [], "the lesson leaves out every column at the ceiling"
 
 
-def test_on_long_sentences_bahdanau_is_ahead_of_the_transformer():
+def test_on_long_sentences_bahdanau_is_better_than_the_transformer():
     column = "21 to 30 words"
-    assert against("bahdanau", "transformer", column) == against("bahdanau", "luong_concat", column) == "yes"
+    assert by_runs("bahdanau", "transformer", column) == by_runs("bahdanau", "luong_concat", column) == BETTER
     assert min(RESULTS[column]["bahdanau"]) > 3 * max(RESULTS[column]["transformer"])
     assert mean(RESULTS[column]["transformer"]) == pytest.approx(20, abs=3), "a fifth, says the guide"
 
@@ -293,7 +262,7 @@ def test_two_language_models_without_attention_beat_all_with_attention():
         assert name in measurements.WITHOUT_ATTENTION
         gap = mean(RESULTS["perplexity"]["transformer_lm"]) - mean(RESULTS["perplexity"][name])
         assert 0.03 < gap < 0.06, "only just"
-        assert all(against(name, rival, "perplexity") == "yes" for rival in attending)
+        assert all(by_runs(name, rival, "perplexity") == BETTER for rival in attending)
 
 
 # ---- 6, claims
@@ -304,9 +273,10 @@ def test_newer_is_better_has_holes_of_every_kind():
     reasons = {column: reason for column, _, reason in defend(claim, RESULTS, HIGHER)}
     supported = set(COLUMNS) - set(reasons)
     assert supported == {"BLEU greedy", "BLEU beam", "training", "parameters"}
-    assert set(reasons.values()) == {"no", "undecided", "not measured"}
-    low, high = difference_interval("BLEU beam", "transformer", "bahdanau")
-    assert 0 < low < 0.05 and high > 1, "starts less than 0.05 above 0"
+    assert set(reasons.values()) == {WORSE, UNCLEAR, "not measured"}
+    for column in ("BLEU greedy", "BLEU beam"):
+        low, high = compared(column, "transformer", "bahdanau").interval
+        assert low < 0 < high, "the sentences leave no clear difference"
 
 
 def test_how_many_comparisons_a_claim_can_be_chosen_from():
@@ -328,9 +298,9 @@ def test_learning_rates_are_inside_the_grid_but_for_one():
     assert tuned == {f"{system}, {rate}" for system, rate in chosen.items() if rate != 0.002}
 
 
-def test_three_seeds_do_not_confirm_the_rate_of_luong_concat():
+def test_three_runs_do_not_confirm_the_rate_of_luong_concat():
     own, shared_rate = (RESULTS[column]["luong_concat"] for column in ("BLEU own rate", "BLEU beam"))
-    assert mean(own) < mean(shared_rate) and beats(own, shared_rate, True) == "undecided"
+    assert mean(own) < mean(shared_rate) and beats(own, shared_rate, True) == UNCLEAR
 
 
 def test_the_transformer_does_not_choose_the_largest_length_penalty():
@@ -341,14 +311,16 @@ def test_the_transformer_does_not_choose_the_largest_length_penalty():
 
 def test_the_configuration_changes_the_verdict():
     for rival in ("transformer", "bahdanau"):
-        assert verdict("BLEU own rate", "convs2s", rival) == "ahead"
-        assert difference_interval("BLEU own rate", "convs2s", rival)[0] > 0.5
+        found = compared("BLEU own rate", "convs2s", rival)
+        assert found.verdict == BETTER and found.interval[0] > 0.5
     for rival in ("transformer", "convs2s"):
-        assert against("bahdanau", rival, "BLEU R-Drop") == "yes"
-        low, high = difference_interval("BLEU R-Drop", "bahdanau", rival)
-        assert low < -0.05 and high > 0.5 and verdict("BLEU R-Drop", "bahdanau", rival) == "undecided"
-    low, high = difference_interval("BLEU R-Drop", "convs2s", "bahdanau")
-    assert high < difference_interval("BLEU beam", "convs2s", "bahdanau")[0] - 0.3, "they don't overlap"
+        assert by_runs("bahdanau", rival, "BLEU R-Drop") == BETTER
+        (low, high), verdict = compared("BLEU R-Drop", "bahdanau", rival)[1:]
+        assert low < -0.05 and high > 0.5 and verdict == UNCLEAR
+    r_drop, shared_rate = (
+        compared(column, "convs2s", "bahdanau").interval for column in ("BLEU R-Drop", "BLEU beam")
+    )
+    assert r_drop[1] < shared_rate[0] - 0.3, "they don't overlap"
     assert set(runs_of("multi30k_r_drop_weight")) == {"bahdanau", "transformer"}, "without ConvS2S"
     r_drop, ladder = (
         runs_of(record)["convs2s"][0]["recipe"] for record in ("multi30k_r_drop", "multi30k_ladder")
@@ -359,14 +331,14 @@ def test_the_configuration_changes_the_verdict():
 def test_with_its_own_rate_every_system_with_attention_beats_every_one_without():
     for name in RESULTS["BLEU own rate"]:
         if name not in WITHOUT_ATTENTION:
-            assert {against(name, rival, "BLEU own rate") for rival in WITHOUT_ATTENTION} == {"yes"}
+            assert {by_runs(name, rival, "BLEU own rate") for rival in WITHOUT_ATTENTION} == {BETTER}
     found = STORED["configurations"]
     assert found["without attention"]["most"] < found["with attention"]["least"]
 
 
 def test_at_the_shared_rate_one_run_with_attention_is_below_the_best_without():
     column = RESULTS["BLEU beam"]
-    best = max(seed for name in WITHOUT_ATTENTION for seed in column[name])
+    best = max(number for name in WITHOUT_ATTENTION for number in column[name])
     assert best == max(column["rnn_encoder_decoder"])
     below = {name: [s for s in column[name] if s < best] for name in column if name not in WITHOUT_ATTENTION}
     assert {name: len(found) for name, found in below.items() if found} == {"luong_local_p": 1}
@@ -384,15 +356,15 @@ def test_the_ablation():
         name: beats(its_seeds, rows["base"], True) for name, its_seeds in rows.items() if name != "base"
     }
     found = STORED["ablation"]
-    assert found["losing"] == sum(answer == "no" for answer in verdicts.values())
+    assert found["losing"] == sum(answer == WORSE for answer in verdicts.values())
     assert found["rows"] == len(verdicts) and found["expected by chance"] < 1
-    assert verdicts["(C) 6 layers"] == "no" and 0 < found["margin of 6 layers"] < 0.005
+    assert verdicts["(C) 6 layers"] == WORSE and 0 < found["margin of 6 layers"] < 0.005
     margins = {
-        name: min(rows["base"]) - max(rows[name]) for name, answer in verdicts.items() if answer == "no"
+        name: min(rows["base"]) - max(rows[name]) for name, answer in verdicts.items() if answer == WORSE
     }
     assert min(margins, key=margins.get) == "(C) 6 layers"
     assert max(margins, key=margins.get) == "(D) no dropout"
-    assert beats(greedy["(C) 6 layers"], greedy["base"], True) == "undecided"
+    assert beats(greedy["(C) 6 layers"], greedy["base"], True) == UNCLEAR
     assert found["loss without dropout"] > 3 * 1.2
     from_a_tenth = mean(rows["(D) dropout 0.1"]) - mean(rows["(D) no dropout"])
     assert from_a_tenth > 1.5 * 1.2, "more than in the paper, from the same dropout"
@@ -414,12 +386,9 @@ def test_rows_of_the_ablation_that_are_matched_by_their_ratio_to_the_base_model(
 
 def test_the_question_about_one_head():
     one, base = (seeds("ablation", name, "scores", "test", "beam") for name in ("(A) 1 head", "base"))
-    assert beats(one, base, True) == "undecided"
-    options = L.asked("museum-read-ablation").options
-    [right] = L.asked("museum-read-ablation").right
-    assert "undecided" in options[right].text
+    assert beats(one, base, True) == UNCLEAR
     toy = [seeds("heads", n, "scores", "test", "exact") for n in ("1", "4")]
-    assert beats(*toy, True) == "no", "there is an effect on the toy language"
+    assert beats(*toy, True) == WORSE, "there is an effect on the toy language"
 
 
 # ---- break it, questions, the guide
@@ -434,17 +403,12 @@ def test_systems_that_can_be_made_first():
 
 def test_the_numbers_that_questions_ask_for():
     answer = L.asked("museum-beats-number").answer
-    higher_seeds = [91, 94, 93]
-    assert beats(higher_seeds, [88, 90, answer - 0.1], True) == "yes"
-    assert beats(higher_seeds, [88, 90, answer], True) == "undecided"
-    assert beats([40, 44, 42], [41, 39, 38], True) == "undecided"
+    of_a = [91, 94, 93]
+    assert beats(of_a, [88, 90, answer - 0.1], True) == BETTER
+    assert beats(of_a, [88, 90, answer], True) == UNCLEAR
+    assert beats([40, 44, 42], [41, 39, 38], True) == UNCLEAR
     assert mean([40, 44, 42]) - mean([41, 39, 38]) == pytest.approx(2.7, abs=0.05)
-    for question, expected in (
-        ("museum-chance", "twice"),
-        ("museum-later-open", "undecided"),
-        ("museum-sentences-without-seeds", "Undecided"),
-        ("museum-later-misses", "quarter"),
-    ):
+    for question, expected in (("museum-chance", "twice"), ("museum-later-misses", "quarter")):
         [right] = L.asked(question).right
         assert expected in L.asked(question).options[right].text
 
@@ -452,10 +416,3 @@ def test_the_numbers_that_questions_ask_for():
 def test_what_the_guide_to_the_paper_says_about_our_results():
     assert (PROJECT_ROOT / "docs" / "reading_the_paper.md").is_file()
     assert seeds("depth", "12 layers, post-norm", "scores", "test", "exact") == [0, 0, 0]
-
-
-def test_a_lead_too_close_to_call_may_be_claimed_or_listed_as_a_limit():
-    assert not clearly_ahead("BLEU beam", "transformer", "bahdanau")
-    assert verdict("BLEU beam", "transformer", "bahdanau") == "ahead"
-    assert clearly_ahead("BLEU beam", "convs2s", "bahdanau")
-    assert clearly_ahead("training", "transformer", "bahdanau"), "no interval was recorded"

@@ -5,7 +5,6 @@ from course_lib.lazy import lazy
 HOMES = {
     "claim_figure": "report",
     "claim_report": "report",
-    "combined": "scores",
     "even": "rules",
     "faults": "model_checks",
     "loss_figure": "figures",

@@ -27,6 +27,7 @@ from course_lib.teaching.exercises.answer import copy_value, describe_type, form
 from course_lib.teaching.exercises.examination import Examination
 from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.text.pair import Pair
+from course_lib.translation.comparison import BETTER, CLAIMS, UNCLEAR, WORSE, by_runs
 from lessons.l19_your_own_claim.corpus import ENOUGH, SPLITS, small_world
 from lessons.l19_your_own_claim.rules import even
 from lessons.l19_your_own_claim.scores import points_lost
@@ -35,6 +36,7 @@ from lessons.l19_your_own_claim.systems import VARIANTS
 LESSON = "your_own_claim"
 Words = list[str]
 Tables = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
+HOLDS, FAILS = CLAIMS[BETTER], CLAIMS[WORSE]
 
 # ---- the rule `even`, which the lesson gives: the learner writes its test
 
@@ -158,8 +160,7 @@ TEST_EVEN_RULE = TestExercise(
 
 
 def _judged(least: float, most: float, points: float) -> dict[str, Any]:
-    word = "held" if least >= points else "failed" if most < points else "undecided"
-    return {"least": least, "most": most, "verdict": word}
+    return {"least": least, "most": most, "verdict": CLAIMS[by_runs([least, most], [0], by=points)]}
 
 
 def verdict(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def in_thirds() -> dict[str, Any]:
 
 
 def with_another_seed() -> dict[str, Any]:
-    """A fourth seed, which makes the gap larger."""
+    """A fourth run, which makes the gap larger."""
     tables = small_tables()
     for runs in (*tables["without"]["rule"].values(), *tables["without"]["rest"].values()):
         runs.append(100.0)
@@ -281,11 +282,11 @@ VERDICT = PlainExercise(
                 "with": {"rule": {"ada": [61.0, 71.0], "bob": [76.0, 80.0]}},
             },
         },
-        answer={"least": 15.0, "most": 29.0, "verdict": "held"},
+        answer={"least": 15.0, "most": 29.0, "verdict": HOLDS},
         says=(
             "ada had 91 on average and lost 30 and 20 points; bob had 81 and lost 5 and 1. The smallest gap "
-            "is 20 − 5 = 15, the largest 30 − 1 = 29. Even the smallest gap is 10 or more, so the prediction "
-            "held."
+            "is 20 − 5 = 15, the largest 30 − 1 = 29. Even the smallest gap is above 10, so the prediction "
+            "holds."
         ),
     ),
     others=(
@@ -306,7 +307,7 @@ VERDICT = PlainExercise(
             "by-means",
             judging(lambda mine, theirs: (mean(mine) - mean(theirs),) * 2),
             'the mean losses are compared. "least" and "most" are the smallest and the largest gap of all '
-            "pairs of seeds.",
+            "pairs of runs.",
         ),
         Slip(
             "no-baseline",
@@ -330,7 +331,7 @@ VERDICT = PlainExercise(
         Slip(
             "pairs-of-seeds",
             judging(paired),
-            "only runs with the same seed are compared. Compare all pairs of seeds.",
+            "only runs with the same seed are compared. Compare all pairs of runs.",
         ),
         Slip(
             "seed-by-seed",
@@ -370,37 +371,35 @@ VERDICT = PlainExercise(
         ),
         Slip(
             "any-gap",
-            with_word(
-                lambda least, most, points: "held" if least >= 0 else "failed" if most < 0 else "undecided"
-            ),
+            with_word(lambda least, most, points: _judged(least, most, 0)["verdict"]),
             "the gaps are compared with 0. Compare them with `points`.",
         ),
         Slip(
             "failed-below-0",
-            with_word(lambda least, most, points: "undecided" if 0 <= most < points else None),
-            'it returns "failed" only if every gap is below 0. The prediction fails if even the largest gap '
+            with_word(lambda least, most, points: UNCLEAR if 0 <= most < points else None),
+            'it returns "fails" only if every gap is below 0. The prediction fails if even the largest gap '
             "is below `points`.",
         ),
         Slip(
-            "never-undecided",
-            with_word(lambda least, most, points: "held" if least >= points else "failed"),
-            'it never returns "undecided", even if only some pairs of seeds agree with the prediction.',
+            "never-unclear",
+            with_word(lambda least, most, points: HOLDS if least > points else FAILS),
+            'it never returns "no clear difference", even if only some pairs of runs agree with the '
+            "prediction.",
         ),
         Slip(
-            "strictly",
-            with_word(lambda least, most, points: "undecided" if least == points else None),
-            'a smallest gap of exactly `points` means "held": compare it with `>=`.',
+            "holds-at-once",
+            with_word(lambda least, most, points: HOLDS if least == points else None),
+            "a smallest gap of exactly `points` isn't enough: compare it with `>`.",
         ),
         Slip(
             "fails-at-once",
-            with_word(lambda least, most, points: "failed" if most == points > least else None),
-            "if the largest gap is exactly `points`, one pair of seeds agrees with the prediction, so the "
-            'verdict is "undecided".',
+            with_word(lambda least, most, points: FAILS if most == points else None),
+            "a largest gap of exactly `points` isn't small enough to fail: compare it with `<`.",
         ),
         Slip(
             "best-luck",
-            with_word(lambda least, most, points: "held" if most >= points else "failed"),
-            'it returns "held" if one pair of seeds reaches `points`. All of them must.',
+            with_word(lambda least, most, points: HOLDS if most > points else FAILS),
+            'it returns "holds" if one pair of runs is above `points`. All of them must be.',
         ),
         Slip(
             "least-and-most-swapped",
@@ -423,23 +422,21 @@ VERDICT = PlainExercise(
         ),
         Slip(
             "mean-gap",
-            with_word(lambda least, most, points: "held" if (least + most) / 2 >= points else "failed"),
+            with_word(lambda least, most, points: HOLDS if (least + most) / 2 > points else FAILS),
             "the mean of the two gaps decides. Compare both with `points`: the smallest and the largest.",
         ),
         Slip(
-            "undecided-and-failed-swapped",
+            "unclear-and-fails-swapped",
             with_word(
-                lambda least, most, points: (
-                    "held" if least >= points else "undecided" if most < points else "failed"
-                )
+                lambda least, most, points: HOLDS if least > points else UNCLEAR if most < points else FAILS
             ),
-            '"undecided" and "failed" are swapped. The prediction fails if even the largest gap is below '
-            "`points`.",
+            '"no clear difference" and "fails" are swapped. The prediction fails if even the largest gap is '
+            "below `points`.",
         ),
         Slip(
             "best-baseline",
             judging(losses=lambda *given: from_baseline(max, *given)),
-            "each loss is counted from the best seed without the rule. Count it from the mean.",
+            "each loss is counted from the best run without the rule. Count it from the mean.",
         ),
         Slip(
             "median-baseline",
@@ -447,14 +444,9 @@ VERDICT = PlainExercise(
             "each loss is counted from the median without the rule. Count it from the mean.",
         ),
         Slip(
-            "three-seeds",
+            "three-runs",
             judging(losses=lambda *given: points_lost(*given)[:3]),
-            "only three seeds are used. There can be any number of them.",
-        ),
-        Slip(
-            "open",
-            with_word(lambda least, most, points: "open" if least < points <= most else None),
-            'it returns "open" where "undecided" is expected.',
+            "only three runs are used. There can be any number of them.",
         ),
         Slip(
             "word-only",
@@ -466,7 +458,7 @@ VERDICT = PlainExercise(
 
 # ---- my_prediction
 
-KEYS = ("breaks", "more_than", "on", "points", "why", "if_undecided")
+KEYS = ("breaks", "more_than", "on", "points", "why", "if_unclear")
 MINE, MOST_LONG = "mine", 30
 FEWEST_WORDS = 3  # of a reason
 
@@ -478,7 +470,7 @@ def example_prediction() -> dict[str, Any]:
         "on": "rule",
         "points": 10,
         "why": "To repeat a word, it has to find the position of that word again.",
-        "if_undecided": "The seeds vary too much to say whether it is 10 points.",
+        "if_unclear": "The runs vary too much to say whether it is 10 points.",
     }
 
 
@@ -525,7 +517,7 @@ def by_how_much(inputs: tuple, prediction: Mapping[str, Any]) -> str:
 
 
 def with_reasons(inputs: tuple, prediction: Mapping[str, Any]) -> str:
-    for key in ("why", "if_undecided"):
+    for key in ("why", "if_unclear"):
         text = prediction[key]
         if not isinstance(text, str):
             return f'"{key}" should be text, but it is {describe_type(text)}.'

@@ -6,7 +6,7 @@ r"""
 
 **The question:** what do you think will break, and were you right?
 
-About {minutes} minutes, the last lesson of the course. You need the systems of the earlier lessons, the paired bootstrap from [lesson 16](16_decoding.ipynb), and the idea from [lesson 18](18_the_museum.ipynb) that a comparison needs several random seeds.
+About {minutes} minutes, the last lesson of the course. You need the systems of the earlier lessons, the paired bootstrap from [lesson 16](16_decoding.ipynb), and the rule for comparisons from [lesson 18](18_the_museum.ipynb).
 """
 
 # %% [markdown] kind="goals"
@@ -15,7 +15,7 @@ After this lesson you can
 
 1. **write down** a prediction that can fail, before any run;
 2. **add** a grammar rule to a language and **measure** what it costs a system;
-3. **judge** a prediction by its results: held, failed or undecided;
+3. **judge** a prediction by its results: it holds, it fails, or there is no clear difference;
 4. **read** wrong translations, grouped by the kind of error, and **say** what they show;
 5. **distinguish** a finding from a claim that was confirmed on new sentences. <!-- core -->
 """
@@ -38,9 +38,9 @@ from course_lib.formatting import fixed
 from course_lib.teaching import check, predict, quiz, start_lesson
 from course_lib.teaching import list_own_functions, yours
 from lessons.l19_your_own_claim import (
-    claim_figure, claim_report, combined, even, faults, loss_figure, make_system,
-    mirror, points_lost, run_trial, show_errors, show_errors_of_claim,
-    small_world, split_sizes, try_claim, write_down,
+    claim_figure, claim_report, even, faults, loss_figure, make_system, mirror,
+    points_lost, run_trial, show_errors, show_errors_of_claim, small_world,
+    split_sizes, try_claim, write_down,
 )
 
 start_lesson("your_own_claim", seed=19)
@@ -159,19 +159,19 @@ Write `if "word" in src:` and return a new list, then `return tgt` for everythin
 r"""
 ## 3 · What does a rule cost?
 
-Suppose that with your rule, a system translates 60% of the changed sentences correctly. Is that bad? That depends on how many it would get right without the rule: these sentences may simply be hard. So each system is trained without the rule, as the {term:control group}, and with it, and both are tested on the same English sentences. For each seed, we compute the points lost:
+Suppose that with your rule, a system translates 60% of the changed sentences correctly. Is that bad? That depends on how many it would get right without the rule: these sentences may simply be hard. So each system is trained without the rule, as the {term:control group}, and with it, and both are tested on the same English sentences. For each run with the rule, we compute the points lost:
 
 $$ \text{lost} = \text{mean percentage without the rule} - \text{percentage with the rule} $$
 
-The runs without the rule also vary from seed to seed. Their mean hides this, so the verdict below is somewhat overconfident.
+The runs without the rule vary, too. Their mean hides this, so the verdict below is somewhat overconfident.
 
-**By hand.** With two seeds each, system A loses 30 and 20 points, and system B loses 5 and 1. We compare every seed of A with every seed of B. The smallest gap is 20 − 5 = 15, and the largest is 30 − 1 = 29. So what about the prediction that A loses **at least $p$ points more** than B?
+**By hand.** With two runs each, system A loses 30 and 20 points, and system B loses 5 and 1. We compare every run of A with every run of B. The smallest gap is 20 − 5 = 15, and the largest is 30 − 1 = 29. So what about the prediction that A loses **at least $p$ points more** than B? We judge it by the rule from lesson 18, with $p$ instead of 0:
 
-- The smallest gap is at least $p$: all pairs of seeds agree with the prediction. It **held**, for example with $p = 10$.
-- The largest gap is below $p$: no pair agrees. It **failed**, for example with $p = 30$.
-- Otherwise it is **undecided**, for example with $p = 20$.
+- All gaps are above $p$: the prediction **holds**, for example with $p = 10$.
+- All gaps are below $p$: it **fails**, for example with $p = 30$.
+- Otherwise there is **no clear difference**, for example with $p = 20$.
 
-More seeds can only widen the range of gaps, so the number of seeds is fixed in advance too.
+As in lesson 18, the full rule also asks for three runs each and for a 95% interval over runs and sentences that agrees. More runs can only widen the range of gaps, so their number is fixed in advance too.
 """
 
 # %% [markdown] kind="instructor"
@@ -207,17 +207,17 @@ Return a dictionary with these entries:
 - `"on"`: the split, `"rule"`, `"rest"`, `"rule, long"` or `"rest, long"`;
 - `"points"`: the smallest gap that you predict, a number above 0, and at most 30 on long sentences, because the systems translate few of those correctly anyway;
 - `"why"`: your reason, in one sentence;
-- `"if_undecided"`: what you will conclude if the result is undecided. Both texts must have at least three words.
+- `"if_unclear"`: what you will conclude if there is no clear difference. Both texts must have at least three words.
 """
 
 # %% kind="exercise" exercise="my_prediction" title="Your prediction" difficulty=1 importance=5 track="short"
 def my_prediction():
-    """-> {"breaks", "more_than", "on", "points", "why", "if_undecided"}"""
+    """-> {"breaks", "more_than", "on", "points", "why", "if_unclear"}"""
     # solution
     return {
         "breaks": "transformer", "more_than": "bahdanau", "on": "rule", "points": 10,
         "why": "To repeat a word, it has to find the position of that word again.",
-        "if_undecided": "The seeds vary too much to say whether it is 10 points.",
+        "if_unclear": "The runs vary too much to say whether it is 10 points.",
     }
     # end solution
 
@@ -270,17 +270,17 @@ show_errors_of_claim(result)
 r"""
 ## 5 · The verdict as a function
 
-The criteria from section 3 are easy to bend when a person applies them, so let a function do it.
+The rule from section 3 is easy to bend when a person applies it, so let a function do it. Yours compares the runs; section 7 adds the sentences.
 """
 
 # %% [markdown] kind="text" exercise="verdict"
 r"""
-`prediction` is a dictionary like yours. `tables["without"][split][system]` is a list of percentages, one for each seed, and so is `tables["with"][split][system]`. There can be any number of seeds.
+`prediction` is a dictionary like yours. `tables["without"][split][system]` is a list of percentages, one for each run, and so is `tables["with"][split][system]`. There can be any number of runs.
 
-Return `{"least": ..., "most": ..., "verdict": ...}`: the smallest and the largest gap in points, without rounding, and `"held"`, `"failed"` or `"undecided"`. If the smallest gap equals `points` exactly, the prediction held. If only the largest gap does, it is undecided. `mean` is already imported.
+Return `{"least": ..., "most": ..., "verdict": ...}`: the smallest and the largest gap in points, without rounding, and `"holds"`, `"fails"` or `"no clear difference"`. A gap of exactly `points` is neither above nor below it. `mean` is already imported.
 """
 
-# %% kind="exercise" exercise="verdict" title="Held, failed or undecided" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="verdict" title="Does the claim hold?" difficulty=3 importance=5 track="core"
 def verdict(prediction, tables):
     """-> {"least": number, "most": number, "verdict": text}"""
     # solution
@@ -289,8 +289,11 @@ def verdict(prediction, tables):
         before = mean(tables["without"][prediction["on"]][name])
         losses.append([before - now for now in tables["with"][prediction["on"]][name]])
     gaps = [one - other for one in losses[0] for other in losses[1]]
-    reached = [gap >= prediction["points"] for gap in gaps]
-    word = "held" if all(reached) else "undecided" if any(reached) else "failed"
+    word = "no clear difference"
+    if min(gaps) > prediction["points"]:
+        word = "holds"
+    if max(gaps) < prediction["points"]:
+        word = "fails"
     return {"least": min(gaps), "most": max(gaps), "verdict": word}
     # end solution
 
@@ -300,12 +303,12 @@ check("verdict", verdict)
 # %% [markdown] kind="hints" exercise="verdict"
 r"""
 ### Where to start
-Start with the points lost by one system, one number for each seed with the rule: subtract each percentage from the mean of the percentages without the rule.
+Start with the points lost by one system, one number for each run with the rule: subtract each percentage from the mean of the percentages without the rule.
 
 ---
 ### Step by step
 1. Compute the losses of `breaks` and of `more_than` on the split `on`.
-2. Compute the gap for every pair of seeds, or only the two that matter: the smallest loss of the first system minus the largest loss of the second, and the other way round.
+2. Compute the gap for every pair of runs, or only the two that matter: the smallest loss of the first system minus the largest loss of the second, and the other way round.
 3. Compare the smallest and the largest gap with `points`.
 """
 
@@ -313,7 +316,7 @@ Start with the points lost by one system, one number for each seed with the rule
 r"""
 ## 6 · Our own predictions
 
-We recorded three predictions in the repository before the first run, as the expectation of the experiment `claims` in `data/experiments.json`. Two of them follow. The third, about ConvS2S, failed; `data/results/README.md` describes it. The runs use seeds 0 to 2 and the test sentences from section 2.
+We recorded three predictions in the repository before the first run, as the expectation of the experiment `claims` in `data/experiments.json`. Two of them follow. The third, about ConvS2S, fails; `data/results/README.md` describes it. The runs use seeds 0 to 2 and the test sentences from section 2.
 
 **Example 1: `mirror`.** *The Transformer loses at least 10 points more than Bahdanau on the reversed sentences, because it has no built-in order and must find every position through its sinusoids. Ordinary sentences lose less than 5 points.*
 """
@@ -338,7 +341,7 @@ first = {"breaks": "transformer", "more_than": "bahdanau", "on": "rule", "points
 
 
 def show(prediction, trial):
-    """The points that each seed lost on each split, and the verdict."""
+    """The points that each run lost on each split, and the verdict by the runs."""
     tables = trial.tables()
     for split, n in split_sizes(trial.rule).items():
         for name in tables["with"][split]:
@@ -354,7 +357,7 @@ show(first, mirrored)
 
 # %% [markdown] kind="text"
 r"""
-The prediction is **undecided**. Each seed of the Transformer lost more points than each seed of Bahdanau, but the smallest gap is {printed:mirror/gap} points, and we had predicted 10. The second part held on *rest*, where no seed lost more than {result:lesson_19/mirror/lost/transformer/rest/max:.1f} points, but not on *rest, long*, where one lost {result:lesson_19/mirror/lost/transformer/rest, long/max:.1f}.
+There is **no clear difference** from the predicted 10 points. Each run of the Transformer lost more points than each run of Bahdanau, but the smallest gap is {printed:mirror/gap}. The second part holds on *rest*, where no run lost more than {result:lesson_19/mirror/lost/transformer/rest/max:.1f} points, but not on *rest, long*, where one lost {result:lesson_19/mirror/lost/transformer/rest, long/max:.1f}.
 
 What about our reason, that the Transformer has trouble with positions? Let's look at the errors.
 """
@@ -380,9 +383,9 @@ show(second, counted)
 
 # %% [markdown] kind="text"
 r"""
-The prediction **failed**: no pair of seeds comes near 20 points. The reason was incomplete, too: the number of words doesn't depend on their order, so a model may be able to count without positions.
+The prediction **fails**: no pair of runs comes near 20 points. The reason was incomplete, too: the number of words doesn't depend on their order, so a model may be able to count without positions.
 
-The second part failed as well. *Rest*, the sentences with an odd number of words, should have lost less than 5 points, but lost {result:lesson_19/even/lost/no positions/rest/min:.0f} to {result:lesson_19/even/lost/transformer/rest/max:.0f}. On *rule* alone, the damage would have looked much smaller.
+The second part fails as well. *Rest*, the sentences with an odd number of words, should have lost less than 5 points, but lost {result:lesson_19/even/lost/no positions/rest/min:.0f} to {result:lesson_19/even/lost/transformer/rest/max:.0f}. On *rule* alone, the damage would have looked much smaller.
 
 > **Before you run it:** the rule doesn't apply to these sentences. What do you think went wrong?
 """
@@ -408,21 +411,20 @@ r"""
 
 Two things in section 6 looked like discoveries, although they aren't what we predicted: with `mirror`, the Transformer lost more than Bahdanau, if not always by 10 points; with `even`, it lost more on *rest* than the model without positions. Such a *finding* has to be tested on new data, because the data that suggested it can't test it. We did this twice.
 
-- **New seeds.** We predicted a gap of at least 5 points for both, and ran seeds 3 to 5 (`claims_again`). The first claim held, and the second remained undecided.
+- **New seeds.** We predicted a gap of at least 5 points for both, and ran seeds 3 to 5 (`claims_again`). The first claim holds; for the second, there is no clear difference.
 - **New sentences.** New seeds don't test the choice of sentences: `mirror` changes only {result:lesson_19/mirror/sizes/rule:.0f} of the short test sentences, and both rounds used the same ones. So we recorded three more predictions, one about long sentences, where the second round had shown a large gap, and ran seeds 6 to 8 on sentences that no run had been tested on (`claims_confirmed`).
 
-To find out how much depends on the choice of sentences, we use the paired bootstrap from lesson 16. We compute the points lost on each sentence, averaged over the seeds, and get a 95% interval for the difference between the two systems. **Overall**, a claim held if it held for the seeds *and* the whole interval is above the predicted number. It failed overall if it failed for the seeds and the whole interval is below that number. Otherwise it is undecided.
+Now the second half of the rule counts, too. We compute the points that each run lost on each sentence; a paired bootstrap that draws runs and sentences again gives a 95% interval for the gap. A claim **holds** if all gaps between runs *and* the whole interval are above the predicted number, and **fails** if all of them are below it.
 
-> **Before you run it:** the output shows three rounds for each claim. Which claims will hold in the last round?
+> **Before you run it:** the output shows three rounds for each claim. Which claims hold in the last round?
 """
 
 # %% [markdown] kind="instructor"
 r"""
-**They say:** "One seed is enough, the gap is clear." **Answer:** Show the three rounds of `mirror, long`, and *Break it* in lesson 18.
+**They say:** "One run is enough, the gap is clear." **Answer:** Show the three rounds of `mirror, long`, and *Break it* in lesson 18.
 """
 
 # %% kind="see" name="rounds"
-paired_bootstrap = yours("paired_bootstrap")
 AGAIN = {
     "mirror": (mirror, {**first, "points": 5}),
     "mirror, long": (mirror, {**first, "points": 5, "on": "rule, long"}),
@@ -436,25 +438,23 @@ for name, (rule, claim) in AGAIN.items():
     for seeds, new in ROUNDS:
         trial = recorded(rule, pair, seeds, new)
         outcome = verdict(claim, trial.tables(new=new))
-        lost = [trial.lost_by_sentence(on, system, new=new) for system in pair]
-        interval = paired_bootstrap(*lost)
+        word, interval = trial.judge(claim, new=new)
         least, most = fixed(outcome["least"], 1), fixed(outcome["most"], 1)
         low, high = (fixed(end, 0) for end in interval)
-        n = f"{len(lost[0]):,} {'new' if new else 'old'}"
-        word, final = outcome["verdict"], combined(outcome, interval, points)
+        n = f"{split_sizes(rule, new=new)[on]:,} {'new' if new else 'old'}"
         print(f"  seeds {seeds[0]}–{seeds[-1]}, {n:>9}:", end=" ")
-        print(f"gap {least:>4} to {most:>4} ({word}),", end=" ")
-        print(f"interval {low:>2} to {high:>2}: {final}")
+        print(f"gap {least:>4} to {most:>4},", end=" ")
+        print(f"interval {low:>2} to {high:>2}: {word}")
 
 # %% [markdown] kind="text"
 r"""
 The first round is shown only for comparison: it suggested the claims about `mirror` and `even`, so it can't test them.
 
-- **`mirror`, short sentences: held.** On {result:lesson_19/confirmed/mirror/sentences:.0f} new sentences, the gap is {result:lesson_19/confirmed/mirror/gap/least:.1f} to {result:lesson_19/confirmed/mirror/gap/most:.1f} points. With only {result:lesson_19/mirror/sizes/rule:.0f} sentences, the interval of the first round was more than three times as wide, and its lower end was below 5.
-- **`mirror`, long sentences: undecided.** Judged by the seeds alone, the same claim would have failed in the first round and held in the second. In the third, the smallest gap is {result:lesson_19/confirmed/mirror, long/gap/least:.1f}, not 5, and if we let the seeds without the rule vary as well, not even the order is certain. The first two rounds used the same sentences, but their intervals don't even overlap: an interval over sentences doesn't cover the choice of seeds.
-- **`even`: held**, although the second round had left the order open. That is why we predicted only 1 point for the third round, not 5 as before; 5 would have held too. The finding seemed to shrink and then came back larger. The seeds vary a lot here, and the new sentences are longer: only {result:lesson_19/small world/fraction of 3 and 4 words/new:.0%} of them have three or four words, compared with {result:lesson_19/small world/fraction of 3 and 4 words/test:.0%} of the test sentences. The two systems don't start at the same level ({result:lesson_19/confirmed/even/before/transformer:.0f}% and {result:lesson_19/confirmed/even/before/no positions:.0f}% of these sentences), but the Transformer also loses the larger fraction of what it had: {result:lesson_19/confirmed/even/fraction lost/transformer/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/transformer/max:.0%}, compared with {result:lesson_19/confirmed/even/fraction lost/no positions/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/no positions/max:.0%}.
+- **`mirror`, short sentences: holds.** On {result:lesson_19/confirmed/mirror/sentences:.0f} new sentences, the gap is {result:lesson_19/confirmed/mirror/gap/least:.1f} to {result:lesson_19/confirmed/mirror/gap/most:.1f} points. With only {result:lesson_19/mirror/sizes/rule:.0f} sentences, the interval of the first round was about three times as wide, and its lower end was below 5.
+- **`mirror`, long sentences: no clear difference.** By the runs alone, the same claim would fail in the first round and hold in the second. In the third, the smallest gap is {result:lesson_19/confirmed/mirror, long/gap/least:.1f}, not 5, and if we let the runs without the rule vary as well, not even the order is certain. The first two rounds used the same sentences, but their intervals don't even overlap: three runs don't show how much runs can vary.
+- **`even`: holds**, although the second round had left the order open. That is why we predicted only 1 point for the third round, not 5 as before; a claim of 5 would hold too. The finding seemed to shrink and then came back larger. The runs vary a lot here, and the new sentences are longer: only {result:lesson_19/small world/fraction of 3 and 4 words/new:.0%} of them have three or four words, compared with {result:lesson_19/small world/fraction of 3 and 4 words/test:.0%} of the test sentences. The two systems don't start at the same level ({result:lesson_19/confirmed/even/before/transformer:.0f}% and {result:lesson_19/confirmed/even/before/no positions:.0f}% of these sentences), but the Transformer also loses the larger fraction of what it had: {result:lesson_19/confirmed/even/fraction lost/transformer/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/transformer/max:.0%}, compared with {result:lesson_19/confirmed/even/fraction lost/no positions/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/no positions/max:.0%}.
 
-What have we learned? Two of our claims are confirmed for this corpus and this training configuration. They hold even if we let the seeds without the rule vary as well, with gaps of at least {result:lesson_19/confirmed/mirror/gap of all seeds/least:.1f} and {result:lesson_19/confirmed/even/gap of all seeds/least:.1f} points. After the second round, we would have been too confident about one and too sceptical about another. The reasons are still untested.
+What have we learned? Two of our claims are confirmed for this corpus and this training configuration. They hold even if we let the runs without the rule vary as well, with gaps of at least {result:lesson_19/confirmed/mirror/gap of all seeds/least:.1f} and {result:lesson_19/confirmed/even/gap of all seeds/least:.1f} points. After the second round, we would have been too confident about one and too sceptical about another. The reasons are still untested.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -463,16 +463,16 @@ r"""
 
 Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write your conclusion between the quotes (what you predicted, what happened, what the errors look like, and what the result does *not* show), and run the second cell again.
 
-For *held* or *failed*, the pairs of seeds have to decide as in section 3, and a 95% interval over the sentences, from a {term:paired bootstrap}, has to agree. Otherwise the outcome is *undecided*. The report also contains the time of your prediction, the number of versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
+The claim is judged by the whole rule, with the 95% interval of a {term:paired bootstrap} over runs and sentences. The report also contains the time of your prediction, the number of versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
 """
 
 # %% [markdown] kind="instructor"
 r"""
-**After the runs (10 min).** Ask in this order: Whose prediction failed, and what did you learn? Whose is undecided, and what would decide it? Whose held, and what else could explain the result?
+**After the runs (10 min).** Ask in this order: Whose prediction fails, and what did you learn? Whose shows no clear difference, and what would? Whose holds, and what else could explain the result?
 
 | they say | problem | your answer |
 |---|---|---|
-| "It almost held" | moving the target | "Held" was defined in advance. Almost means undecided or failed. |
+| "It almost holds" | moving the target | "Holds" was defined in advance. Almost means no clear difference, or that it fails. |
 | "The other split shows it better" | choosing afterwards | That is a good next prediction. It needs new runs. |
 | "It failed because it has no memory" | an untested reason | Which run would have come out differently if that were wrong? Do the errors fit? |
 """
@@ -482,10 +482,7 @@ claim_figure(result)
 
 # %% kind="code" ignore_output=true
 CONCLUSION = ""
-verdict, paired_bootstrap = yours("verdict"), yours("paired_bootstrap")
-claim_report(
-    result, verdict=verdict, paired_bootstrap=paired_bootstrap, conclusion=CONCLUSION
-)
+claim_report(result, verdict=yours("verdict"), conclusion=CONCLUSION)
 
 # %% kind="quiz" track="core" contents="a question about a system that gets worse everywhere"
 quiz("19", "report")
@@ -576,13 +573,13 @@ r"""
 |---|---|
 | `my_rule` | a new grammar rule: words in, words out |
 | `my_prediction` | which system loses more than which other, where, by how much, and why |
-| `verdict` | held, failed or undecided, over all pairs of seeds | <!-- core -->
+| `verdict` | holds, fails or no clear difference, over all pairs of runs | <!-- core -->
 | `show_errors_of_claim` | wrong translations, grouped by the kind of error |
 
 - A prediction names the systems, the sentences and a number, and it is recorded before the runs.
 - The cost of a rule is measured against the same system without the rule, on the same sentences. The rest is a negative control.
 - A percentage says how many translations are wrong, but not what is wrong with them. Read the errors.
-- None of our three original predictions held: `mirror` is undecided, `even` failed, and so did a third one about ConvS2S. Of the findings we tested on new sentences, two held and one is undecided. <!-- core -->
+- None of our three original predictions holds: `mirror` shows no clear difference, `even` fails, and so does a third one about ConvS2S. Of the three findings we tested on new sentences, two hold. <!-- core -->
 
 **Still missing.** This was the last lesson, so the next question is yours.
 """

@@ -17,7 +17,7 @@ from lessons.l19_your_own_claim.corpus import (
 from lessons.l19_your_own_claim.error_analysis import by_kind, find_errors
 from lessons.l19_your_own_claim.exercises import from_every_run
 from lessons.l19_your_own_claim.rules import Rule, concerns, even, mirror
-from lessons.l19_your_own_claim.scores import SeedTable, combined, points_lost
+from lessons.l19_your_own_claim.scores import SeedTable, points_lost
 from lessons.l19_your_own_claim.systems import make_system
 from lessons.l19_your_own_claim.trials import Trial, recorded_run, run_trial
 
@@ -100,12 +100,12 @@ def measure_round(
     *,
     new: bool = False,
 ) -> dict:
-    """The gap between two systems over the pairs of seeds, its interval over sentences, and the verdicts."""
+    """The gap between two systems over the pairs of runs, its interval over sentences, and the verdicts."""
     trial = recorded_trial(rule, (breaks, more_than), seeds, new=new)
     prediction = {"breaks": breaks, "more_than": more_than, "on": on, "points": points}
     tables = trial.tables(new=new)
     outcome = find_exercise("verdict").reference(prediction, tables)
-    lost = [trial.lost_by_sentence(on, system, new=new) for system in (breaks, more_than)]
+    lost = [trial.lost_by_sentence(on, system, new=new).mean(dim=1) for system in (breaks, more_than)]
     low, high = bootstrapped(*lost)
     return {
         "sentences": len(lost[0]),
@@ -115,7 +115,7 @@ def measure_round(
         "before": {name: mean(tables["without"][on][name]) for name in (breaks, more_than)},
         "fraction lost": {name: fraction_lost(tables, on, name) for name in (breaks, more_than)},
         "by the seeds": outcome["verdict"],
-        "in the end": combined(outcome, (low, high), points),
+        "in the end": trial.judge(prediction, new=new)[0],
     }
 
 

@@ -1,6 +1,6 @@
 """The capstone's report: the prediction beside the results, wrong translations, and its limits.
 
-claim_report(result, verdict=verdict, paired_bootstrap=paired_bootstrap, conclusion="…")
+claim_report(result, verdict=verdict, conclusion="…")
 
 It is written to the learner's folder as `my_report.md`, with its figure in `my_report.png`.
 """
@@ -19,23 +19,24 @@ from typing import Any
 
 from course_lib.formatting import fixed
 from course_lib.runtime import user_folder, write_atomically
+from course_lib.translation.comparison import CLAIMS, N_RUNS
 from course_lib.views import StaticImage
 from lessons.l19_your_own_claim.error_analysis import by_kind, count_errors, find_errors, marked
 from lessons.l19_your_own_claim.figures import loss_figure
-from lessons.l19_your_own_claim.scores import PairedBootstrap, combined, points_lost
+from lessons.l19_your_own_claim.scores import points_lost
 from lessons.l19_your_own_claim.systems import N_STEPS
 
 NOTHING = "There is nothing to report yet: it takes a rule, a prediction and the runs."
 LACKS = {
     "prediction": "No prediction was recorded.",
     "before": "The prediction was recorded after the first of these runs.",
-    "seeds": "There are fewer than three seeds, so chance is a likely explanation.",
+    "seeds": "There are fewer than three runs of each system, so chance is a likely explanation.",
     "steps": "The runs are shorter than 600 steps: this is only a first trial.",
     "control": "There are no control sentences, so we don't know whether anything else broke.",
     "words": "There is no conclusion of at least 20 words.",
 }
-SMALL = "A few seeds, one corpus and one training configuration are a small test."
-FEWEST_SEEDS, FEWEST_WORDS, N_EXAMPLES = 3, 20, 2
+SMALL = "A few runs, one corpus and one training configuration are a small test."
+FEWEST_WORDS, N_EXAMPLES = 20, 2
 Result = Mapping[str, Any]
 Verdict = Callable[[Mapping, Mapping], Mapping]
 
@@ -54,7 +55,7 @@ def missing(report: Result) -> list[str]:
     lacks = {
         "prediction": not report["prediction"],
         "before": bool(report["prediction"]) and not report["written"] < report["trained"],
-        "seeds": len(set(report["seeds"])) < FEWEST_SEEDS,
+        "seeds": len(set(report["seeds"])) < N_RUNS,
         "steps": report["n_steps"] < N_STEPS,
         "control": "rest" not in report["splits"],
         "words": len(report["words"].split()) < FEWEST_WORDS,
@@ -63,16 +64,14 @@ def missing(report: Result) -> list[str]:
 
 
 def claim_figure(result: Result | None) -> StaticImage | Markdown:
-    """The points that each seed of both systems lost, on every split."""
+    """The points that each run of both systems lost, on every split."""
     if result is None:
         return Markdown(NOTHING)
     sentences = "new sentences" if result["with_new"] else "test sentences"
     return loss_figure(result["tables"], title=f"Points lost because of the rule, {sentences}")
 
 
-def claim_report(
-    result: Result | None, *, verdict: Verdict, paired_bootstrap: PairedBootstrap, conclusion: str = ""
-) -> Markdown:
+def claim_report(result: Result | None, *, verdict: Verdict, conclusion: str = "") -> Markdown:
     """The report, which is also written to the learner's folder."""
     if result is None:
         return Markdown(NOTHING)
@@ -82,7 +81,7 @@ def claim_report(
     result = {**result, "prediction": prediction}
     lacks = [LACKS[name] for name in missing({**result, "words": conclusion})]
     lines = [
-        *("### My report", "", *_preregistered(result), *_outcome(result, verdict, paired_bootstrap), ""),
+        *("### My report", "", *_preregistered(result), *_outcome(result, verdict), ""),
         *(*_score_rows(result), "", f"Seeds: {escape(', '.join(map(str, result['seeds'])))}.", ""),
         *_examples(result),
         *(f"**Conclusion.** {escape(conclusion)}", ""),
@@ -129,41 +128,31 @@ def _prediction(prediction: Mapping) -> Iterator[str]:
         yield f"**{escape(str(key).replace('_', ' ').capitalize())}.** {escape(value)}  "
 
 
-def _outcome(result: Result, verdict: Verdict, paired_bootstrap: PairedBootstrap) -> Iterator[str]:
+def _outcome(result: Result, verdict: Verdict) -> Iterator[str]:
     prediction = result["prediction"]
     try:
         outcome = verdict(prediction, result["tables"])
+        word, interval = result["trial"].judge(prediction, new=result["with_new"])
     except Exception as error:  # a prediction about another system or split than was run
         reason = f"{escape(type(error).__name__)}: {escape(error)}"
         yield f"**No verdict:** {reason}. Was this system trained, and does this split have sentences?"
         return
     if not _is_verdict(outcome):
-        wanted = '{"least": a number, "most": a number, "verdict": "held", "failed" or "undecided"}'
+        wanted = '{"least": a number, "most": a number, "verdict": "holds", "fails" or "no clear difference"}'
         yield f"**No verdict:** `verdict` should return `{wanted}`, but it returned {quote(outcome)}."
         return
     least, most = (fixed(float(outcome[key]), 1) for key in ("least", "most"))
-    gaps = f"The gap is {least} to {most} points over the pairs of seeds"
-    if len(set(result["seeds"])) < FEWEST_SEEDS or not result["with_new"]:
+    gaps = f"The gap is {least} to {most} points over the pairs of runs"
+    if len(set(result["seeds"])) < N_RUNS or not result["with_new"]:
         yield f"**A first trial, not yet a result.** {gaps}."
         return
-    try:
-        one, other = (
-            result["trial"].lost_by_sentence(prediction["on"], prediction[key], new=True)
-            for key in ("breaks", "more_than")
-        )
-        low, high = map(float, paired_bootstrap(one, other))
-    except Exception as error:  # the learner's own function
-        reason = f"{escape(type(error).__name__)}: {escape(error)}"
-        yield f"**No verdict:** `paired_bootstrap` failed with {reason}."
-        return
-    final = combined(outcome, (low, high), prediction["points"])
-    ends = f"{fixed(low, 1)} to {fixed(high, 1)}"
-    interval = f"the 95% interval of the mean gap over the sentences is {ends} points"
-    yield f"**Outcome: {final}.** {gaps}, and {interval}. By the seeds alone: {outcome['verdict']}."
+    ends = " to ".join(fixed(end, 1) for end in interval)
+    yield f"**Outcome: {word}.** {gaps}, and the 95% interval of its mean over runs and sentences is {ends}."
+    yield f"By the runs alone: {outcome['verdict']}."
 
 
 def _is_verdict(outcome: object) -> bool:
-    if not isinstance(outcome, Mapping) or outcome.get("verdict") not in ("held", "failed", "undecided"):
+    if not isinstance(outcome, Mapping) or outcome.get("verdict") not in CLAIMS.values():
         return False
     gaps = (outcome.get("least"), outcome.get("most"))
     return all(isinstance(gap, Real) and isfinite(gap) for gap in gaps)
@@ -172,7 +161,7 @@ def _is_verdict(outcome: object) -> bool:
 def _score_rows(result: Result) -> Iterator[str]:
     tables = result["tables"]
     kind = "new sentences" if result["with_new"] else "sentences"
-    yield f"| split | {kind} | system | mean without | mean with | points lost, by seed |"
+    yield f"| split | {kind} | system | mean without | mean with | points lost, by run |"
     yield "|---|---|---|---|---|---|"
     for split, row in tables["with"].items():
         for system, seeds in row.items():

@@ -6,17 +6,16 @@ scores["rule"]["bahdanau"]                              # a percentage for each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean
-from typing import Any
 
-from torch import Tensor, tensor
+from torch import float64, tensor
 
+from course_lib.translation.comparison import Rows
 from lessons.l19_your_own_claim.corpus import split_indices
 from lessons.l19_your_own_claim.rules import Rule
 from lessons.l19_your_own_claim.systems import Correct, Outcome
 
-PairedBootstrap = Callable[[Tensor, Tensor], tuple[float, float]]
 SeedTable = dict[str, dict[str, list[float]]]  # table[split][system]: a percentage for each seed
 
 
@@ -53,22 +52,11 @@ def points_lost(tables: Mapping[str, SeedTable], split: str, system: str) -> lis
 
 def lost_by_sentence(
     without: Sequence[Outcome], with_rule: Sequence[Outcome], rule: Rule, split: str, *, new: bool = False
-) -> Tensor:
-    """The points that a rule costs a system on each sentence of a split, as means over the seeds."""
+) -> Rows:
+    """The points that a rule costs each run on each sentence of a split: from the mean without the rule."""
     name, indices = split_indices(rule, new=new)[split]
     before, after = (
         [[100.0 * int(outcome["right"][name][index]) for index in indices] for outcome in outcomes]
         for outcomes in (without, with_rule)
     )
-    return tensor(before).mean(dim=0) - tensor(after).mean(dim=0)
-
-
-def combined(outcome: Mapping[str, Any], interval: tuple[float, float], points: float) -> str:
-    """The verdict by the seeds, if the interval over the sentences agrees with it; else "undecided".
-
-    >>> combined({"verdict": "held"}, (2.6, 24.0), 5)
-    'undecided'
-    """
-    low, high = interval
-    agrees = {"held": low >= points, "failed": high < points}
-    return outcome["verdict"] if agrees.get(outcome["verdict"], False) else "undecided"
+    return (tensor(before, dtype=float64).mean(dim=0) - tensor(after)).T

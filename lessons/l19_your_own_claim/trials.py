@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-
-from torch import Tensor
+from typing import Any
 
 from course_lib.results import runs as results
 from course_lib.runtime import write_json
+from course_lib.translation.comparison import CLAIMS, Interval, Rows, compare, resampled
 from lessons.l19_your_own_claim.corpus import NEW_SETS, TEST_SETS, fingerprint
 from lessons.l19_your_own_claim.rules import RULES, Rule
-from lessons.l19_your_own_claim.scores import SeedTable, lost_by_sentence, score_table
+from lessons.l19_your_own_claim.scores import SeedTable, lost_by_sentence, points_lost, score_table
 from lessons.l19_your_own_claim.systems import N_STEPS, Make, Outcome, train_and_test
 
 EXPERIMENTS = ("claims", "claims_again", "claims_confirmed")  # in data/results: seeds 0 to 2, 3 to 5, 6 to 8
@@ -38,10 +38,18 @@ class Trial:
         """The scores without the rule and with it, on the test sentences or on the new ones."""
         return {name: score_table(runs, self.rule, new=new) for name, runs in self.runs.items()}
 
-    def lost_by_sentence(self, split: str, system: str, *, new: bool = False) -> Tensor:
-        """The points that a system loses on each sentence of a split, as means over the seeds."""
+    def lost_by_sentence(self, split: str, system: str, *, new: bool = False) -> Rows:
+        """The points that each run of a system loses on each sentence of a split."""
         without, with_rule = (self.runs[name][system] for name in ("without", "with"))
         return lost_by_sentence(without, with_rule, self.rule, split, new=new)
+
+    def judge(self, claim: Mapping[str, Any], *, new: bool = False) -> tuple[str, Interval]:
+        """What becomes of a claim by the course's rule, and the 95% interval over runs and sentences."""
+        on, names, tables = claim["on"], (claim["breaks"], claim["more_than"]), self.tables(new=new)
+        samples = tuple(resampled(self.lost_by_sentence(on, name, new=new)) for name in names)
+        lost = [points_lost(tables, on, name) for name in names]
+        found = compare(*lost, by=claim["points"], samples=samples)
+        return CLAIMS[found.verdict], found.interval
 
 
 def is_complete(outcome: object, *, with_new: bool) -> bool:

@@ -15,7 +15,7 @@ from lessons.l19_your_own_claim.exercises import verdict
 
 
 def losses(prediction, tables):
-    """The points that both systems lost, for each seed."""
+    """The points that both systems lost, for each run."""
     on = prediction["on"]
     for name in (prediction["breaks"], prediction["more_than"]):
         yield [mean(tables["without"][on][name]) - x for x in tables["with"][on][name]]
@@ -34,7 +34,7 @@ def prediction_with(**changes):
         "on": "rule",
         "points": 15,
         "why": "One step at a time it has to remember too much.",
-        "if_undecided": "three seeds were not enough to tell",
+        "if_unclear": "three runs were not enough to tell",
     }
     return lambda: {**prediction, **changes}
 
@@ -130,28 +130,29 @@ def whole_points(prediction, outcome):
 def verdict_plain(prediction, tables):
     one, other = losses(prediction, tables)
     least, most = min(one) - max(other), max(one) - min(other)
-    word = "undecided"
-    if least >= prediction["points"]:
-        word = "held"
+    word = "no clear difference"
+    if least > prediction["points"]:
+        word = "holds"
     elif most < prediction["points"]:
-        word = "failed"
+        word = "fails"
     return {"least": least, "most": most, "verdict": word}
 
 
 def verdict_all_pairs(prediction, tables):
     one, other = losses(prediction, tables)
     gaps = [a - b for a in one for b in other]
-    reached = [gap >= prediction["points"] for gap in gaps]
-    word = "held" if all(reached) else "undecided" if any(reached) else "failed"
+    above = all(gap > prediction["points"] for gap in gaps)
+    below = all(gap < prediction["points"] for gap in gaps)
+    word = "holds" if above else "fails" if below else "no clear difference"
     return {"least": min(gaps), "most": max(gaps), "verdict": word}
 
 
 def verdict_sorted(prediction, tables):
     one, other = (sorted(loss) for loss in losses(prediction, tables))
-    outcome = {"verdict": "undecided", "most": one[-1] - other[0], "least": one[0] - other[-1]}
-    if outcome["least"] >= prediction["points"]:
-        return {**outcome, "verdict": "held"}
-    return {**outcome, "verdict": "failed"} if outcome["most"] < prediction["points"] else outcome
+    outcome = {"verdict": "no clear difference", "most": one[-1] - other[0], "least": one[0] - other[-1]}
+    if outcome["least"] > prediction["points"]:
+        return {**outcome, "verdict": "holds"}
+    return {**outcome, "verdict": "fails"} if outcome["most"] < prediction["points"] else outcome
 
 
 # ---- my_prediction
@@ -159,7 +160,7 @@ def verdict_sorted(prediction, tables):
 
 def forgot_one():
     prediction = prediction_with()()
-    del prediction["if_undecided"]
+    del prediction["if_unclear"]
     return prediction
 
 
@@ -310,8 +311,8 @@ WRONG = {
         (prediction_with(on=["rule", "rest"]), '"on"'),
         (prediction_with(why="because"), '"why"'),
         (prediction_with(why=None), '"why"'),
-        (prediction_with(if_undecided="-"), '"if_undecided"'),
-        (forgot_one, '"if_undecided"'),
+        (prediction_with(if_unclear="-"), '"if_unclear"'),
+        (forgot_one, '"if_unclear"'),
         (prediction_with(seeds=3), "'seeds'"),
         (only_text, "a string"),
         (lambda: [prediction_with()()], "a list"),
@@ -343,7 +344,7 @@ RIGHT = {
     "verdict": [verdict_plain, verdict_all_pairs, verdict_sorted],
     "my_prediction": [
         prediction_with(on="rule, long", points=0.5),
-        prediction_with(why="It cannot count.", if_undecided="Three seeds disagree."),
+        prediction_with(why="It cannot count.", if_unclear="Three runs disagree."),
         prediction_with(breaks="no positions", more_than="convs2s", points=12.5),
         prediction_with(breaks="luong_dot", more_than="mine", on="rest", points=3),
     ],

@@ -3,7 +3,7 @@
     python3 -m pytest tests/models/test_devices.py          with an NVIDIA GPU: every system, at two sizes
 
 Without a GPU, one system of each kind is tested in 16 bits on the CPU. All runs use the same weights and the
-same eight sentences; `data/results/devices.json` has the results of a full measurement.
+same eight sentences.
 """
 
 from __future__ import annotations

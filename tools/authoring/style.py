@@ -33,6 +33,9 @@ RULES = {  # a pattern, and what to write instead
     r"(?:a|one) \w+ too many": "an extra …",
     r"is dear|are dear|dearer": "expensive",
     r"by lot": "at random",
+    r"undecided|inconclusive|ranges (?:overlap|almost touch)|(?:is|are|was) ahead of": (
+        "better, worse or no clear difference: the rule of course_lib/translation/comparison.py"
+    ),
 }
 PATTERN = re.compile("|".join(rf"(?P<rule{i}>\b(?:{rule})\b)" for i, rule in enumerate(RULES)), re.IGNORECASE)
 EXCUSED = re.compile(r"(?:<!--|#) style: ok")
@@ -58,10 +61,11 @@ def style_problems(text: str) -> Iterator[StyleProblem]:
 
 
 def file_problems(path: Path) -> list[str]:
-    """The hits in a Markdown file, a lesson source, or the strings of a Python file, with file and line."""
+    """The hits in a Markdown file, a quiz, a lesson, or the strings of a Python file, with file and line."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
-        problems = list(style_problems(text))
+    if path.suffix in (".md", ".json"):
+        lines = text if path.suffix == ".md" else re.sub(r"^ +", "", text, flags=re.M)
+        problems = list(style_problems(lines))
     elif path.name == "lesson.py" and path.parent.name.startswith("l"):
         problems = [
             problem._replace(line=cell.lines[problem.line - 1])

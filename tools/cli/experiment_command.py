@@ -26,11 +26,13 @@ def add(commands) -> None:
     )
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument(
-        "--table", action="store_true", help="print a table of the stored results, without running anything"
+        "--table",
+        action="store_true",
+        help="print the stored results and how they compare; runs nothing",
     )
     compare = (
         "print how the variants compare in one column of the stored results: each with this one, or each "
-        "with each other, with 95%% intervals and whether it is ahead, behind or undecided"
+        "with each other; better, worse, or no clear difference"
     )
     shown.add_argument("--compare", nargs="?", const=EACH, metavar="VARIANT", help=compare)
     column = "with --compare: a heading of the table, or the path of a number in a run (default: the first)"
@@ -74,7 +76,7 @@ def experiment(args: argparse.Namespace) -> int:
                     f"There is no results file {path}.",
                     f"Run `{program_name()} experiment {name} --out {args.out}` first.",
                 )
-            print(f"{name}\n\n{stored_results(args, json.loads(path.read_text(encoding='utf-8')))}\n")
+            print(f"{stored_results(args, json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
     find_device(args.device)
     args.out.mkdir(parents=True, exist_ok=True)  # before the first run, whose result would be lost
@@ -95,12 +97,12 @@ def experiment(args: argparse.Namespace) -> int:
 
 
 def stored_results(args: argparse.Namespace, results: dict) -> str:
-    """The table of stored results, or the comparison that was asked for."""
+    """All that is known of the experiment, or the comparison that was asked for."""
     from tools.experiments.compare import comparison_table
-    from tools.experiments.tables import table
+    from tools.experiments.page import section
 
     if args.compare is None:
-        return table(results)
+        return section(results, whole=True)
     try:
         return comparison_table(results, args.column, None if args.compare is EACH else args.compare)
     except ValueError as error:

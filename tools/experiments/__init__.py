@@ -9,8 +9,9 @@ measurements.py     numbers that a single lesson quotes, measured by its own cod
 cpu_runs.py         runs of a few seconds on one CPU, for lessons 08, 15 and 19
 
 measure.py          the scores of a trained system, by its kind; also used by `course_lib evaluate`
-tables.py           results as a Markdown table
-compare.py          which variant is ahead in a column, with intervals over seeds and sentences
+tables.py           the columns of a kind of experiment, and their numbers as text
+compare.py          variants compared in a column, by the course's rule
+page.py             the results page: data/results/README.md and its pictures
 telling_pairs.py    sentences that distinguish the systems, found in the results
 ambiguous.py        scores without the sentences in which *it* could be the weather
 """

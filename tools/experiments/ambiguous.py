@@ -3,8 +3,7 @@
     python3 -m tools.experiments.ambiguous
 
 `could_mean_the_weather` recognises them ("the hen drinks the milk because it is hot"). The runs of
-`toy_ladder` record which sentences they translated correctly, so nothing has to be measured again. The table
-is printed as Markdown, for `data/results/README.md`.
+`toy_ladder` record which sentences they translated correctly, so nothing has to be measured again.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from course_lib.results import read_results
 from course_lib.text.toy.sense import could_mean_the_weather
 from course_lib.text.toy.splits import TEST_SIZES, splits
-from tools.experiments.tables import percent, spread
+from tools.experiments.tables import by_variant, markdown, percent
 
 
 def weather_sentences() -> list[bool]:
@@ -29,14 +28,12 @@ def table_without(results: dict[str, Any], left_out: Sequence[bool]) -> str:
     columns = [[True] * len(left_out), [not left for left in left_out], list(left_out)]
     all_of_them, without, only = map(sum, columns)
     headings = [f"all {all_of_them}", f"without the {only} ({without})", f"the {only} alone"]
-    lines = [["", "seeds", *headings], ["---"] * 5]
-    variants: dict[str, list[str]] = {}
-    for run in results["runs"]:
-        variants.setdefault(run["variant"], []).append(run["scores"]["coreference"]["right"])
-    for variant, seeds in variants.items():
-        cells = [spread([exact(right, kept) for right in seeds], percent) for kept in columns]
-        lines.append([variant, str(len(seeds)), *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [["", "runs", *headings]]
+    for variant, runs in by_variant(results["runs"]).items():
+        marks = [run["scores"]["coreference"]["right"] for run in runs]
+        cells = [percent(mean(exact(right, kept) for right in marks)) for kept in columns]
+        lines.append([variant, str(len(runs)), *cells])
+    return markdown(lines)
 
 
 def exact(right: str, kept: Sequence[bool]) -> float:

@@ -25,7 +25,10 @@ GROUPS = {"translators": translators, "language models": language_models}
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question and the runs that answer it. `variants`: the changes that each makes, by name."""
+    """A question and the runs that answer it. `variants`: the changes that each makes, by name.
+
+    `page`: what was found, and what data/results/README.md shows of it (`page.py`).
+    """
 
     name: str
     lesson: str
@@ -34,6 +37,7 @@ class Experiment:
     kind: str
     seeds: tuple[int, ...]
     variants: Mapping[str, Mapping[str, Any]]
+    page: Mapping[str, Any]
 
 
 @cache
@@ -72,7 +76,7 @@ def read_entry(name: str, entry: dict[str, Any]) -> Experiment:
             for label, changes in variants.items()
         }
     variants = {label: merge_changes(same, changes) for label, changes in variants.items()}
-    defaults = {"kind": "train", "seeds": (0, 1, 2)}
+    defaults = {"kind": "train", "seeds": (0, 1, 2), "page": {}}
     return Experiment(name=name, variants=variants, **defaults | entry)
 
 

@@ -1,14 +1,9 @@
-"""The results of an experiment as a Markdown table: one row per variant, means over the seeds.
-
-    print(table(json.loads(Path("data/results/positions.json").read_text())))
-
-± is the standard deviation over the seeds. The columns depend on the kind of experiment.
-"""
+"""The columns of an experiment's results, which depend on its kind, and their numbers as text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from statistics import mean, stdev
+from collections.abc import Callable, Iterable, Sequence
+from statistics import mean
 from typing import Any, NamedTuple
 
 from course_lib.results import value_at
@@ -122,31 +117,35 @@ MEASURES: dict[str, Callable[[dict], list[Measure]]] = {  # by the kind of an ex
 }
 
 
-def table(results: dict[str, Any]) -> str:
-    """One row per variant, in the order of the runs."""
+def by_variant(runs: Iterable[dict]) -> dict[str, list[dict]]:
+    """The runs of each variant, in the order of the runs."""
     variants: dict[str, list[dict]] = {}
-    for run in results["runs"]:
+    for run in runs:
         variants.setdefault(run["variant"], []).append(run)
-    measures = MEASURES[experiments()[results["experiment"]].kind]
-    columns = max((measures(run) for run in results["runs"]), key=len)
-    lines = [["", "seeds", *(column.heading for column in columns)]]
-    lines.append(["---"] * len(lines[0]))
-    for variant, runs in variants.items():
-        cells = [spread([column.find(run) for run in runs], column.write) for column in columns]
-        lines.append([variant or results["experiment"], str(len(runs)), *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return variants
 
 
-def spread(numbers: Sequence[float | None], write: Callable[[float], str]) -> str:
-    """Mean and standard deviation.
+def measures(results: dict[str, Any]) -> list[Measure]:
+    """The columns of an experiment: those of the run that has most."""
+    of_run = MEASURES[experiments()[results["experiment"]].kind]
+    return max((of_run(run) for run in results["runs"]), key=len)
 
-    >>> spread([1.0, 2.0, 3.0], "{:.1f}".format), spread([0.5], percent), spread([None], percent)
-    ('2.0 ± 1.0', '50.0', '')
+
+def mean_text(runs: Sequence[dict], column: Measure) -> str:
+    """The mean over the runs that have a number, or "".
+
+    >>> column = Measure("score", ("a",), "{:.1f}".format)
+    >>> mean_text([{"a": 1.0}, {"a": 2.0}], column), mean_text([{}], column)
+    ('1.5', '')
     """
-    recorded = [number for number in numbers if number is not None]
-    if len(set(recorded)) < 2:
-        return write(recorded[0]) if recorded else ""
-    return f"{write(mean(recorded))} ± {write(stdev(recorded))}"
+    recorded = [number for run in runs if (number := column.find(run)) is not None]
+    return column.write(mean(recorded)) if recorded else ""
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """A Markdown table whose first line is its head."""
+    head, *rest = lines
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rest))
 
 
 def brief(run: dict, kind: str) -> str:
@@ -155,5 +154,4 @@ def brief(run: dict, kind: str) -> str:
     >>> brief({"parameters": 1200, "scores": {"test": {"perplexity": 4.2, "n_tokens": 9}}}, "train")
     'parameters 1,200, perplexity 4.20'
     """
-    columns = MEASURES[kind](run)
-    return ", ".join(f"{column.heading} {spread([column.find(run)], column.write)}" for column in columns)
+    return ", ".join(f"{column.heading} {mean_text([run], column)}" for column in MEASURES[kind](run))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from tools.site.lesson_pages import lesson_page
 
 HOME = "README.md"
 ABOUT = "course.md"  # where the README goes
+DOTS = "data/results/dots"  # the pictures of the results page
 NOT_HERE = re.compile(r"^.*<!-- not on the site -->\n", re.M)
 NOTE = """
 ```{admonition} Reading edition
@@ -60,6 +62,7 @@ def write_pages(root: Path, source: Path, extra: Path) -> None:
     short = [f"notebooks/short/{lesson.notebook}" for lesson in lessons()]
     pages = {HOME, *short, *(page for group in groups.values() for page in group)}
     address = repository(root).removesuffix(".git")
+    shutil.copytree(root / DOTS, source / DOTS)
     for page in sorted(pages):
         target = source / (ABOUT if page == HOME else page)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from course_lib.translation.metrics import exact_matches
 from course_lib.translation.pipeline import translate
 from tools.corpora import load_data
 from tools.experiments.catalogue import experiments, kept_name
-from tools.experiments.tables import brief, table
+from tools.experiments.tables import brief
 from tools.experiments.telling_pairs import telling, telling_pairs
 from tools.experiments.trained_run import toy_scores
 
@@ -103,8 +103,8 @@ def test_checkpoints_were_trained_on_the_current_toy_language():
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
-def test_results_cover_their_experiment_and_are_in_the_readme(path):
-    """All seeds of all variants, and exactly this table in data/results/README.md."""
+def test_results_cover_their_experiment(path):
+    """All seeds of all variants."""
     recorded = results(path.stem)
     if "experiment" not in recorded:
         return
@@ -112,8 +112,6 @@ def test_results_cover_their_experiment_and_are_in_the_readme(path):
     assert (recorded["asks"], recorded["expected"]) == (experiment.asks, experiment.expected)
     runs = [(run["variant"], run["seed"]) for run in recorded["runs"]]
     assert runs == [(variant, seed) for variant in experiment.variants for seed in experiment.seeds]
-    page = (RESULTS / "README.md").read_text(encoding="utf-8")
-    assert experiment.expected in page and f"\n\n{table(recorded)}\n" in page
 
 
 def test_the_training_guide_quotes_the_recorded_times_of_quick_and_clock():

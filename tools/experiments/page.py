@@ -18,6 +18,7 @@ for each run, and a table in which the variants are compared with a reference by
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +29,12 @@ from course_lib.results import fill, read_results, runs
 from course_lib.runtime import data_path, write_atomically
 from course_lib.translation.comparison import BETTER, UNCLEAR, WORSE
 from course_lib.views.run_dots import run_dots
-from tools.experiments.catalogue import experiments
+from tools.experiments.catalogue import Experiment, experiments
 from tools.experiments.compare import compare_runs, find_column
 from tools.experiments.tables import Measure, by_variant, markdown, mean_text, measures, percent
 
 TEMPLATE = Path(__file__).with_name("results_page.md")
+NOT_JUDGED = ("parameters", "similarity", "gradient", "untrained")  # columns without a better and a worse
 COLOURS = {BETTER: theme.BLUE, WORSE: theme.ORANGE, UNCLEAR: theme.SOFT_INK}
 
 
@@ -41,13 +43,14 @@ class Row(NamedTuple):
 
     name: str
     runs: list[dict]
-    reference: list[dict] | None
+    against: str | None = None
+    reference: list[dict] | None = None
 
     def verdict(self, column: Measure) -> str | None:
         """The verdict by the rule; None without a reference or without numbers in this column."""
         if (
             self.reference is None
-            or column.heading == "parameters"
+            or column.heading.startswith(NOT_JUDGED)
             or not has_numbers(self.runs, column)
             or not has_numbers(self.reference, column)
         ):
@@ -61,38 +64,52 @@ def has_numbers(its_runs: Sequence[dict], column: Measure) -> bool:
 
 def page() -> str:
     """The whole page as Markdown."""
+    by_lesson: dict[str, list[str]] = {}
+    for name, experiment in experiments().items():
+        anchor = re.sub(r"[^\w -]", "", heading(experiment)).replace(" ", "-")
+        by_lesson.setdefault(experiment.lesson.partition(",")[0], []).append(f"[{name}](#{anchor})")
+    index = " · ".join(f"**{lesson}** {' '.join(links)}" for lesson, links in sorted(by_lesson.items()))
     sections = "\n\n".join(section(read_results(name)) for name in experiments())
-    return TEMPLATE.read_text(encoding="utf-8").replace("{sections}", sections)
+    text = TEMPLATE.read_text(encoding="utf-8")
+    return text.replace("{index}", f"By lesson: {index}").replace("{sections}", sections)
+
+
+def heading(experiment: Experiment) -> str:
+    return f"`{experiment.name}` (lesson{'s' if ',' in experiment.lesson else ''} {experiment.lesson})"
 
 
 def section(results: dict[str, Any], *, whole: bool = False) -> str:
     """The section of an experiment; `whole`: every row and column, and no picture."""
     experiment = experiments()[results["experiment"]]
-    about, is_recorded = experiment.page, results == read_results(experiment.name)
+    about = experiment.page
+    variants = by_variant(results["runs"])
     rows = rows_of(results, [] if whole else about.get("rows", []))
     columns = measures(results) if whole else shown_columns(results)
     against = about.get("against")
     lines = [[f"compared with {against}" if isinstance(against, str) else "", *(c.heading for c in columns)]]
-    cells = [[row.name or experiment.name for row in rows]]
+    labels = [row.name or experiment.name for row in rows]
+    if isinstance(against, dict):  # each row has a reference of its own: often the row above it
+        for n, row in enumerate(rows):
+            labels[n] += f", against {row.against}" if row.against not in (None, rows[n - 1].name) else ""
+    cells = [labels]
     cells += [[cell(row, column) for row in rows] for column in columns]
     lines += zip(*cells, strict=True)
-    plural = "s" if "," in experiment.lesson else ""
     parts = [
-        f"## `{experiment.name}` (lesson{plural} {experiment.lesson})",
+        f"## {heading(experiment)}",
         experiment.asks,
         f"**Expected.** {experiment.expected}",
-        f"**Found.** {fill(about['found'])}" if is_recorded and "found" in about else "",
+        f"**Found.** {fill(about['found'])}" if "found" in about and is_recorded(results) else "",
         about.get("reads", ""),
         "" if whole else f"![{columns[0].heading}, one dot per run](dots/{experiment.name}.svg)",
         markdown(lines),
-        made_by(
-            results,
-            n_hidden=0
-            if whole or "rows" not in about
-            else len(by_variant(results["runs"])) - len(about["rows"]),
-        ),
+        made_by(results, n_hidden=sum(name not in {row.name for row in rows} for name in variants)),
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def is_recorded(results: dict[str, Any]) -> bool:
+    """Whether these are the results in data/results, and not a trial."""
+    return results == read_results(results["experiment"])
 
 
 def cell(row: Row, column: Measure) -> str:
@@ -107,17 +124,18 @@ def shown_columns(results: dict[str, Any]) -> list[Measure]:
 
 
 def rows_of(results: dict[str, Any], chosen: Sequence[str]) -> list[Row]:
-    """The variants, each with its reference; one of another experiment has a row of its own."""
+    """The variants, each with its reference; one of another experiment has a row before them."""
     variants = by_variant(results["runs"])
     against = experiments()[results["experiment"]].page.get("against", {})
     rows: dict[str, Row] = {}
     for name in chosen or variants:
-        reference = against if isinstance(against, str) else against.get(name)
-        if reference is not None and reference not in variants and "/" in reference:
-            experiment, _, variant = reference.partition("/")
-            rows.setdefault(reference, Row(reference, by_variant(runs(experiment))[variant], None))
+        reference = against if isinstance(against, str) else against.get(name, "")
+        experiment, _, variant = reference.partition("/")
+        if experiment in experiments() and is_recorded(results):
+            rows.setdefault(reference, Row(reference, by_variant(runs(experiment))[variant]))
         compared_with = rows[reference].runs if reference in rows else variants.get(reference)
-        rows[name] = Row(name, variants[name], compared_with if reference != name else None)
+        has_reference = reference != name and compared_with is not None
+        rows[name] = Row(name, variants[name], *(reference, compared_with) if has_reference else ())
     return list(rows.values())
 
 
@@ -134,7 +152,8 @@ def made_by(results: dict[str, Any], *, n_hidden: int) -> str:
         "machine", "machine not recorded"
     )
     hidden = f"; {counted(n_hidden, 'more variant')} with `--table`" if n_hidden else ""
-    return f"Seeds {', '.join(map(str, seeds))} · {machine} · `{results['command']}`{hidden}"
+    plural = "s" if len(seeds) > 1 else ""
+    return f"Seed{plural} {', '.join(map(str, seeds))} · {machine} · `{results['command']}`{hidden}"
 
 
 def picture(results: dict[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from torch import nn
 
@@ -37,10 +38,11 @@ def train_system(
     log: Callable[[str], None] = lambda line: None,
     after_validation: AfterValidation | None = None,
     command: str = "",
+    alter: Callable[[nn.Module], object] | None = None,
 ) -> TrainedSystem:
-    """`run_job` with what this kind of system needs."""
+    """`run_job` with what this kind of system needs; `alter` changes the model before its first step."""
     job, options = with_classes(job), {"after_validation": after_validation, "command": command}
-    return run_job(job, data=data, trainer=_train, log=log, **options)
+    return run_job(job, data=data, trainer=partial(_train, alter=alter), log=log, **options)
 
 
 def with_classes(job: Job) -> Job:
@@ -50,7 +52,11 @@ def with_classes(job: Job) -> Job:
     return replace(job, config={"n_classes": len(CLASSES)} | dict(job.config))
 
 
-def _train(model: nn.Module, data: TrainingData, recipe: Recipe, **options) -> RunState:
+def _train(
+    model: nn.Module, data: TrainingData, recipe: Recipe, *, alter: Callable | None, **options
+) -> RunState:
+    if alter:
+        alter(model)
     if isinstance(model, NGramLM):
         return fit_ngrams(model, data, **options)
     objective = pronoun_objective(data, recipe) if isinstance(model, SelfAttentive) else None

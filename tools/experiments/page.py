@@ -88,9 +88,11 @@ def section(results: dict[str, Any], *, whole: bool = False) -> str:
     against = about.get("against")
     lines = [[f"compared with {against}" if isinstance(against, str) else "", *(c.heading for c in columns)]]
     labels = [row.name or experiment.name for row in rows]
-    if isinstance(against, dict):  # each row has a reference of its own: often the row above it
+    if isinstance(against, dict):  # each row has a reference of its own: often the last one above it
+        latest = None
         for n, row in enumerate(rows):
-            labels[n] += f", against {row.against}" if row.against not in (None, rows[n - 1].name) else ""
+            labels[n] += f", against {row.against}" if row.against not in (None, latest) else ""
+            latest = latest if row.against else row.name
     cells = [labels]
     cells += [[cell(row, column) for row in rows] for column in columns]
     lines += zip(*cells, strict=True)

@@ -3,18 +3,27 @@
     result = run_snapshots({"system": "bahdanau"}, seed=0)
     result["curve"][3]["alignment_error"], result["snapshots"][3]["maps"]["crossing"]["weights"]
 
-The alignment error is measured under teacher forcing, on the first sentences of the test set. A snapshot also
-holds the attention maps of a few sentences, with one row for each word of the reference, the translation that
-the system gives at that moment, and the percentage of correct translations.
+Measured under teacher forcing, on the first sentences of the test set: the alignment error, how many words
+are right, how many attend most to a word that they are linked to, and how diagonal the maps are. A snapshot
+also holds the attention maps of a few sentences, with one row for each word of the reference, the translation
+that the system gives at that moment, and the percentage of correct translations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import mean
 from typing import Any
 
+import torch
 from torch import nn
 
+from course_lib.models.inference import device_of, eval_mode
 from course_lib.models.registry import n_parameters
+from course_lib.models.translator import Translator
+from course_lib.text.batch import make_batch
+from course_lib.text.pair import Pair
+from course_lib.text.special import PAD
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.job import Job, run_job
 from course_lib.training.loop import train
@@ -23,7 +32,7 @@ from course_lib.translation.evaluation import evaluate, teacher_forced_alignment
 from course_lib.translation.pipeline import translate
 from tools.corpora import load_data, read_corpus
 
-EVERY = 50  # steps between two measurements
+EVERY = 50  # steps between two measurements, unless "every" says otherwise
 STEPS = (0, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 1000, 1500, 2000, 4000)
 N_SENTENCES = 200
 SENTENCES = {
@@ -43,13 +52,14 @@ def run_snapshots(
 ) -> dict:
     """Train a translator on the toy language and measure its attention every `EVERY` steps."""
     data = load_data("toy")
-    watch = Watch(data.tokenizer)
+    every = changes.get("every", EVERY)
+    watch = Watch(data.tokenizer, every)
 
     def train_and_watch(model: nn.Module, data: Any, recipe: Any, **options: Any) -> RunState:
         watch(model)
         return train(model, data.train, recipe, validation=data.validation, score=watch, **options)
 
-    recipe = {"validate_every": EVERY, **({"n_steps": n_steps} if n_steps else {})}
+    recipe = {"validate_every": every, **({"n_steps": n_steps} if n_steps else {})}
     job = Job(system=changes["system"], seed=seed, device=device, recipe=recipe)
     outcome = run_job(job, data=data, trainer=train_and_watch)
     losses = {record.step: record.loss for record in outcome.result.history}
@@ -63,18 +73,20 @@ def run_snapshots(
 
 
 class Watch:
-    """Measures a model each time it is called: before the first step and after every `EVERY` steps."""
+    """Measures a model each time it is called: before the first step and after every so many steps."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, every: int = EVERY) -> None:
+        self.every, self.steps = every, {*STEPS, *range(0, 601, every)}
         self.tokenizer, self.pairs = tokenizer, read_corpus("toy", "test")[:N_SENTENCES]
         self.curve: list[dict[str, float]] = []
         self.snapshots: list[dict[str, Any]] = []
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
-        step = EVERY * len(self.curve)
+        step = self.every * len(self.curve)
         error = teacher_forced_alignment(model, self.tokenizer, self.pairs)
-        self.curve.append({"step": step, "alignment_error": error.producing, "floor": error.floor})
-        if step in STEPS:
+        point = {"step": step, "alignment_error": error.producing, "floor": error.floor}
+        self.curve.append(point | forced_measures(model, self.tokenizer, self.pairs))
+        if step in self.steps:
             exact = evaluate(model, self.tokenizer, self.pairs).exact
             maps = {name: self.map_of(model, *pair) for name, pair in SENTENCES.items()}
             self.snapshots.append({"step": step, "exact": exact, "maps": maps})
@@ -87,3 +99,26 @@ class Watch:
         (translation,) = translate([source], model, self.tokenizer)
         rows = [[round(weight, 3) for weight in row] for row in weights[0, 0].tolist()]
         return {"weights": rows, "translation": translation.target}
+
+
+def forced_measures(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> dict[str, float]:
+    """The fractions of right words and right links, and the correlation of a word's position with the mean
+    position that it attends to, averaged over the sentences."""
+    ids = [(tokenizer.encode(pair.src_text), tokenizer.encode(pair.tgt_text)) for pair in pairs]
+    batch = make_batch(*zip(*ids, strict=True)).to(device_of(model))
+    with eval_mode(model), torch.inference_mode():
+        memory = model.encode(batch.src, batch.src_lengths)
+        logits, weights = model.decode(memory, batch.tgt_in, with_weights=True)
+    is_word = batch.tgt_out != PAD
+    right = (logits.argmax(dim=-1) == batch.tgt_out)[is_word].double().mean().item()
+    links, diagonal = [], []
+    for pair, (src, tgt), rows in zip(pairs, ids, weights.mean(dim=(1, 2)).double().cpu(), strict=True):
+        rows = rows[: len(tgt), : len(src)]
+        linked = {target: {s for s, t in pair.links if t == target} for _, target in pair.links}
+        links += [int(rows[target].argmax()) in sources for target, sources in linked.items()]
+        attended = (rows / rows.sum(dim=1, keepdim=True).clamp(min=1e-9)) @ torch.arange(len(src)).double()
+        if len(tgt) > 2 and attended.std() > 1e-9:
+            places = torch.stack([torch.arange(len(tgt)).double(), attended])
+            diagonal.append(torch.corrcoef(places)[0, 1].item())
+    found = {"words": right, "links": mean(links), "diagonal": mean(diagonal) if diagonal else 0.0}
+    return {name: round(number, 4) for name, number in found.items()}

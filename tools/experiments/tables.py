@@ -99,6 +99,8 @@ def trained_measures(run: dict) -> list[Measure]:
             for kind in ("trained", "untrained")
             for group in run["readout"][kind]
         ]
+    if "shifted" in run:
+        columns += [Measure("not shifted", ("shifted", "usual")), Measure("shifted", ("shifted", "shifted"))]
     if "likeness" in run:
         columns.append(Measure("similarity of words", ("likeness", -1), two))
     return columns

@@ -11,6 +11,7 @@ Multi30k the length penalty is chosen on the validation set before the test set 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,20 +24,24 @@ from course_lib.models.inference import device_of
 from course_lib.models.registry import n_parameters, system
 from course_lib.results import pack_rows
 from course_lib.text.batch import Batch, make_batch
+from course_lib.text.encoded import encode_corpus
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.text.toy.splits import TESTS
+from course_lib.text.toy.splits import SIZES, TESTS
+from course_lib.text.toy.splits import splits as toy_splits
 from course_lib.training.checkpoint import save_checkpoint
-from course_lib.training.data import sides
+from course_lib.training.data import TrainingData, sides
 from course_lib.training.job import Job, TrainedSystem
 from course_lib.translation.ablation import ablated, head_name, multi_heads
 from course_lib.translation.evaluation import Evaluation, evaluate
 from course_lib.translation.metrics import pronouns_right
+from course_lib.translation.pipeline import translate
 from lessons.l02_recurrent_networks.state_probe import measure_pronouns
 from lessons.l04_encoder_decoder.readout import measure_readout
 from lessons.l07_score_functions.article_counts import count_forced
 from lessons.l08_query_key_value.score_spread import spreads
 from lessons.l13_the_block.similarity import similarity_by_layer
 from tools.corpora import corpus_name, default_scale, load_data, read_corpus
+from tools.experiments.altered import ALTERED
 from tools.experiments.measure import measure
 from tools.perplexity import perplexity
 from tools.train_system import train_system
@@ -51,7 +56,9 @@ def run_trained(
 ) -> dict:
     """Train and measure.
 
-    `changes` names the system and what differs from the defaults: "data", "src", "tgt", "config", "recipe".
+    `changes` names the system and what differs from the defaults: "data", "src", "tgt", "config", "recipe",
+    "alter" (see `altered.py`), "sentences" (so many of the toy language), "swap" (its languages),
+    "splits" (to test on).
     "measures" lists additional measurements: "test" on Multi30k, and those of `INSIDE`. "keep" is a file for
     the weights in half precision, and "command" the command that its header records.
     """
@@ -60,12 +67,19 @@ def run_trained(
     corpus = corpus_name(changes.get("data", "toy"), changes.get("src"), changes.get("tgt"))
     scale = default_scale(corpus)
     job = Job(seed=seed, n_steps=n_steps, device=device, **{"scale": scale} | options)
-    outcome = train_system(job, data=loaded(corpus), command=changes.get("command", ""))
+    data = toy_part(loaded(corpus), changes.get("sentences"), changes.get("swap", False))
+    outcome = train_system(
+        job,
+        data=data,
+        command=changes.get("command", ""),
+        alter=lambda model: [ALTERED[name](model, how) for name, how in changes.get("alter", {}).items()],
+    )
     if scale == "multi30k":
         scores = multi30k_scores(outcome, "test" not in measures)
     else:
         round_to_half(outcome.model)
-        scores = toy_scores(job.system, outcome.model, outcome.data.tokenizer)
+        options = {name: changes[name] for name in ("swap", "splits") if name in changes}
+        scores = toy_scores(job.system, outcome.model, data.tokenizer, **options)
     if "keep" in changes:
         save_half(changes["keep"], outcome)
     inside = {name: INSIDE[name](outcome) for name in measures if name in INSIDE}
@@ -81,21 +95,39 @@ def run_trained(
     }
 
 
+def toy_part(data: TrainingData, n_sentences: int | None, swap: bool) -> TrainingData:
+    """The data with only the first sentences of the toy language to train on, or with languages swapped."""
+    if n_sentences is None and not swap:
+        return data
+    order = -1 if swap else 1
+    parts = toy_splits(seed=0, sizes=SIZES)
+    train, validation = (
+        encode_corpus(*sides(pairs)[::order], data.tokenizer)
+        for pairs in (parts.train[:n_sentences], parts.validation)
+    )
+    return replace(data, train=train, validation=validation)
+
+
 # ---- measuring
 
 
-def toy_scores(name: str, model: nn.Module, tokenizer: Tokenizer) -> dict:
-    """The scores of a system on the toy language: all test splits for a translator, else the test split."""
+def toy_scores(
+    name: str, model: nn.Module, tokenizer: Tokenizer, *, swap: bool = False, splits: Sequence[str] = TESTS
+) -> dict:
+    """The scores of a system on the toy language: these splits for a translator, else the test split."""
     if system(name).kind != "translator":
-        return {"test": measure(name, model, tokenizer, read_corpus("toy", "test"))}
-    evaluations = {split: measure(name, model, tokenizer, read_corpus("toy", split)) for split in TESTS}
+        pairs = read_corpus("toy", "test")
+        swapped = [(target, source) for source, target in zip(*sides(pairs), strict=True)]
+        return {"test": measure(name, model, tokenizer, swapped if swap else pairs)}
+    evaluations = {split: measure(name, model, tokenizer, read_corpus("toy", split)) for split in splits}
     scores = {split: summarise(evaluation) for split, evaluation in evaluations.items()}
     for split, evaluation in evaluations.items():
         outputs = list(zip(evaluation.translations, read_corpus("toy", split), strict=True))
         scores[split]["right"] = digits(text == pair.tgt_text for text, pair in outputs)
-    scores["coreference"]["pronouns right"] = digits(
-        all(pronouns_right(pair, text)) for text, pair in outputs if pair.antecedents
-    )
+        if split == "coreference":
+            scores[split]["pronouns right"] = digits(
+                all(pronouns_right(pair, text)) for text, pair in outputs if pair.antecedents
+            )
     return scores
 
 
@@ -197,6 +229,28 @@ def _word_by_word(outcome: TrainedSystem) -> float:
     return perplexity(outcome.model, sentences, word_by_word=True).perplexity
 
 
+def _by_length(outcome: TrainedSystem) -> list[list[str]]:
+    """One sentence of each length, its translation by the system, and the right one."""
+    known = [*read_corpus("toy", "test"), *read_corpus("toy", "long")]
+    pairs = {len(pair.src): pair for pair in reversed(known)}  # the first of each length
+    shown = [pairs[length] for length in sorted(pairs) if length <= 22]
+    outputs = translate([pair.src_text for pair in shown], outcome.model, outcome.data.tokenizer)
+    return [
+        [pair.src_text, output.target, pair.tgt_text] for pair, output in zip(shown, outputs, strict=True)
+    ]
+
+
+def _shifted(outcome: TrainedSystem, by: int = 6) -> dict[str, float]:
+    """Exact match on short sentences, with positions counted from 0 and from `by`, on both sides."""
+    pairs = [pair for pair in read_corpus("toy", "test") if 6 <= len(pair.src) <= 10]
+    found = {"usual": evaluate(outcome.model, outcome.data.tokenizer, pairs).exact}
+    for positions in (outcome.model.source_positions, outcome.model.target_positions):
+        for name in ("add", "rotate"):
+            usual = getattr(positions, name)
+            setattr(positions, name, lambda x, first=0, usual=usual: usual(x, first=first + by))
+    return found | {"shifted": evaluate(outcome.model, outcome.data.tokenizer, pairs).exact}
+
+
 INSIDE: dict[str, Callable[[TrainedSystem], Any]] = {
     "articles": lambda outcome: count_forced(
         outcome.model, outcome.data.tokenizer, read_corpus("toy", "test")
@@ -205,6 +259,8 @@ INSIDE: dict[str, Callable[[TrainedSystem], Any]] = {
     "pronouns": lambda outcome: measure_pronouns(outcome.model, outcome.data.tokenizer),
     "readout": lambda outcome: measure_readout(outcome.model, outcome.data.tokenizer),
     "heads off": _heads_off,
+    "by length": _by_length,
+    "shifted": _shifted,
     "spreads": lambda outcome: spreads(outcome.model, _toy_batches(outcome)),
     "likeness": lambda outcome: similarity_by_layer(outcome.model, _toy_batches(outcome)),
 }

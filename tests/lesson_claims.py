@@ -57,14 +57,17 @@ class LessonText:
 def assert_measured_again(
     measured: Mapping, stored: Mapping, *, parts: Mapping[str, Mapping[str, float]] | None = None, **tolerance
 ) -> None:
-    """What `measure()` returns today is what is stored for its lesson, number for number.
+    """What `measure()` returns today is what is stored for its lesson, number for number and text for text.
 
     `tolerance` is `rel` and `abs` of `pytest.approx`; `parts` has others for some parts. A lesson measures in
     this one test. Its other tests take the stored numbers, so that no worker measures a second time.
     """
     for part, value in measured.items():
-        numbers, options = flatten(value), (parts or {}).get(part, tolerance)
-        assert numbers == pytest.approx(flatten(stored[part]), **options), part
+        options, before = (parts or {}).get(part, tolerance), flatten(stored[part])
+        assert flatten(value) == {
+            path: old if isinstance(old, str) else pytest.approx(old, **options)
+            for path, old in before.items()
+        }, part
 
 
 def flatten(value: object, path: tuple = ()) -> dict[tuple, object]:

@@ -14,9 +14,9 @@ from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l06_bahdanau_attention.attention_emerges import MOTHER, SENTENCES
 from lessons.l06_bahdanau_attention.attention_stepper import compute
+from lessons.l06_bahdanau_attention.forced_pronouns import forced_pronouns, pronoun_step
 
 IL = 8  # the step that generates it
-PRONOUNS = ("il", "elle", "ils", "elles")
 FROM_THE_END = {"because": -4, "pronoun": -3, "verb": -2, "adjective": -1, "end": 0}
 SOURCE, TARGET = (text.split() for text in SENTENCES[MOTHER][1:])
 
@@ -36,6 +36,7 @@ def measure() -> dict[str, dict[str, float]]:
         },
         "21–30 words": {"margin of error": margin_of_error("21–30")},
         "emergence": emergence(),
+        "forced pronouns": forced_pronouns(),
     }
 
 
@@ -54,8 +55,7 @@ def attended_at_pronouns(pairs: Sequence[Pair]) -> dict[str, float]:
         pairs, translate(texts, system.model, system.tokenizer, with_weights=True), strict=True
     ):
         n_correct += output.target == pair.tgt_text
-        step = max(i for i, word in enumerate(pair.tgt) if word in PRONOUNS)
-        attended[int(output.weights[0, 0, step].argmax()) - pair.length] += 1
+        attended[int(output.weights[0, 0, pronoun_step(pair)].argmax()) - pair.length] += 1
     fractions = {name: attended[place] / len(pairs) for name, place in FROM_THE_END.items()}
     return {"sentences": len(pairs), "correct": n_correct / len(pairs), **fractions}
 

@@ -1,25 +1,20 @@
 """Which source word carries the pronoun? Bahdanau's decoder with all its attention on one of them.
 
-    >>> sentences = twins(1)
-    >>> roles(*sentences)["because"], pronoun_step(sentences[0])
-    (5, 8)
-    >>> tokens = shared("bahdanau").tokenizer
-    >>> [tokens.decode([token]) for token in predicted(sentences, contexts(sentences)["was"]).tolist()]
-    ['il', 'elle']
+    >>> sentences = twins(1)                        # … because it was thirsty, … because it was cold
+    >>> pronoun_step(sentences[0]), role_positions(sentences)["because"]
+    (8, tensor([5, 5]))
 
-The words before the pronoun are given (teacher forcing), and their attention isn't changed. Twins are two
-sentences that differ only in the last word, and with it in the pronoun: a word carries the answer if the
-pronoun is right in both. A decoder that always says *il* is right in one of each two, and never in both.
+The words before the pronoun are given (teacher forcing), and the attention at their steps isn't changed. A
+word carries the answer if the pronoun is right in both twins, two sentences that differ only in the last
+word. A decoder that always says *il* is right in one of each two, and never in both.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
 import torch
 
-from course_lib.shapes import Float, Int, Tensor
-from course_lib.text.batch import make_batch
+from course_lib.shapes import Int, Tensor
+from course_lib.text.batch import Batch, make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.splits import TEST_SIZES, splits
@@ -33,7 +28,7 @@ EXPECTED = (
 )
 N_TWINS = 200
 PRONOUNS = ("il", "elle", "ils", "elles")
-Contexts = dict[str, Float[Tensor, "sentences annotation"]]
+ROLES = ("first word", "first noun", "main verb", "second noun", "because", "it", "was", "adjective", "end")
 
 
 def twins(n: int, first: int = 0) -> tuple[Pair, ...]:
@@ -46,62 +41,24 @@ def pronoun_step(pair: Pair) -> int:
     return max(i for i, word in enumerate(pair.tgt) if word in PRONOUNS)
 
 
-def roles(pair: Pair, twin: Pair) -> dict[str, int]:
-    """The source position of each role, the same in both twins."""
-    first_noun, second_noun = sorted(noun for [(_, noun)] in (pair.antecedents, twin.antecedents))
-    verb = max(i for i, word in enumerate(pair.src[:second_noun]) if word in _verbs())
-    nouns = {"first word": 0, "first noun": first_noun, "main verb": verb, "second noun": second_noun}
-    clause = ("because", "it", "was", "adjective", "end")
-    return nouns | {role: pair.length - 4 + i for i, role in enumerate(clause)}
+def role_positions(sentences: tuple[Pair, ...]) -> dict[str, Int[Tensor, " sentences"]]:
+    """The source positions of each role; they are the same in both twins."""
+    found, verbs = [], {form for verb in lexicon().verbs for form in verb.en}
+    for i, pair in enumerate(sentences):
+        nouns = sorted(noun for [(_, noun)] in (pair.antecedents, sentences[i ^ 1].antecedents))
+        verb = max(at for at, word in enumerate(pair.src[: nouns[1]]) if word in verbs)
+        found.append([0, nouns[0], verb, nouns[1], *range(pair.length - 4, pair.length + 1)])
+    return dict(zip(ROLES, torch.tensor(found).unbind(dim=1), strict=True))
 
 
-@cache
-def _verbs() -> frozenset[str]:
-    return frozenset(form for verb in lexicon().verbs for form in verb.en)
-
-
-@cache
-@torch.no_grad()
-def _at_pronoun(sentences: tuple[Pair, ...]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where each pronoun is predicted: previous word, state and attention weights; and the annotations."""
-    model, encode = shared("bahdanau").model, shared("bahdanau").tokenizer.encode
+def forced_batch(system: str, sentences: tuple[Pair, ...]) -> tuple[Batch, Int[Tensor, " sentences"]]:
+    """A batch for teacher forcing, and the steps that predict the pronouns."""
+    encode = shared(system).tokenizer.encode
     batch = make_batch([encode(pair.src_text) for pair in sentences], [encode(p.tgt_text) for p in sentences])
-    memory = model.encode(batch.src, batch.src_lengths)
-    embedded, state, steps = model.words.target(batch.tgt_in), model.start(memory), []
-    for words in embedded.unbind(dim=1):
-        before = state["hidden"]
-        _, state, weights = model.walk(memory, state, words)
-        steps.append((before, weights.flatten(1)))
-    hidden, weights = (torch.stack(column, dim=1) for column in zip(*steps, strict=True))
-    at = torch.arange(len(sentences)), torch.tensor([pronoun_step(pair) for pair in sentences])
-    return embedded[at], hidden[at], weights[at], memory["annotations"]
-
-
-def contexts(sentences: tuple[Pair, ...]) -> Contexts:
-    """The context vector at the pronoun: of the model, of uniform attention, and of each word alone."""
-    *_, weights, annotations = _at_pronoun(sentences)
-    n = torch.tensor([pair.length + 1 for pair in sentences])[:, None]
-    uniform = (torch.arange(weights.shape[1]) < n) / n
-    averaged = torch.stack([weights, uniform], dim=1) @ annotations
-    of_each = [roles(*sentences[i - i % 2 :][:2]) for i in range(len(sentences))]
-    places = {role: torch.tensor([places[role] for places in of_each]) for role in of_each[0]}
-    places["most attended"] = weights.argmax(dim=1)
-    rows = torch.arange(len(sentences))
-    return {"model": averaged[:, 0], "uniform": averaged[:, 1]} | {
-        role: annotations[rows, place] for role, place in places.items()
-    }
+    return batch, torch.tensor([pronoun_step(pair) for pair in sentences])
 
 
 @torch.no_grad()
-def predicted(
-    sentences: tuple[Pair, ...], context: Float[Tensor, "sentences annotation"]
-) -> Int[Tensor, " sentences"]:
-    """The most probable word at the pronoun, with this context vector instead of the model's own."""
-    model, (embedded, hidden, *_) = shared("bahdanau").model, _at_pronoun(sentences)
-    state = model.decoder(torch.cat([embedded, context], dim=-1), hidden)
-    return model.logits(torch.cat([state, embedded, context], dim=-1)).argmax(dim=-1)
-
-
 def forced_pronouns() -> dict:
     """How many pronouns are right with each context vector, singly and in both twins.
 
@@ -110,17 +67,35 @@ def forced_pronouns() -> dict:
     follow` it, and say the twin's pronoun, the answer is in the annotations; if `both keep` their own
     pronoun, it is in the states.
     """
-    sentences, encode = twins(N_TWINS), shared("bahdanau").tokenizer.encode
-    right = torch.tensor([encode(pair.tgt[pronoun_step(pair)])[0] for pair in sentences])
-    swapped = torch.arange(len(sentences)) ^ 1
+    model, sentences = shared("bahdanau").model, twins(N_TWINS)
+    batch, pronoun_steps = forced_batch("bahdanau", sentences)
+    rows = torch.arange(len(sentences))
+    at, twin = (rows, pronoun_steps), rows ^ 1
+    right = batch.tgt_out[at]
+
+    memory, embedded = model.encode(batch.src, batch.src_lengths), model.words.target(batch.tgt_in)
+    annotations, state, steps = memory["annotations"], model.start(memory), []
+    for words in embedded.unbind(dim=1):
+        before = state["hidden"]
+        _, state, weights = model.walk(memory, state, words)
+        steps.append((before, weights.flatten(1)))
+    hidden, weights = (torch.stack(column, dim=1)[at] for column in zip(*steps, strict=True))
+    uniform = memory["mask"].reshape(weights.shape) / batch.src_lengths[:, None]
+    places = role_positions(sentences) | {"most attended": weights.argmax(dim=1)}
+
+    def predicted(context: Tensor) -> Tensor:
+        new = model.decoder(torch.cat([embedded[at], context], dim=-1), hidden)
+        return model.logits(torch.cat([new, embedded[at], context], dim=-1)).argmax(dim=-1)
 
     def count(context: Tensor) -> dict[str, int]:
-        words, after_swap = predicted(sentences, context), predicted(sentences, context[swapped])
-        hits = {"right": words == right, "wrong": words == right[swapped]}
-        both = hits | {"follow": after_swap == right[swapped], "keep": after_swap == right}
+        words, after_swap = predicted(context), predicted(context[twin])
+        hits = {"right": words == right, "wrong": words == right[twin]}
+        both = hits | {"follow": after_swap == right[twin], "keep": after_swap == right}
         return {name: int(hit.sum()) for name, hit in hits.items()} | {
             f"both {name}": int(hit.view(-1, 2).all(dim=1).sum()) for name, hit in both.items()
         }
 
-    counts = {name: count(context) for name, context in contexts(sentences).items()}
-    return {"expected": EXPECTED, "twins": N_TWINS, "both right by tossing a coin": N_TWINS // 4, **counts}
+    forced = {role: torch.eye(weights.shape[1])[place] for role, place in places.items()}
+    used = {"model": weights, "uniform": uniform} | forced
+    counts = {name: count((each[:, None] @ annotations)[:, 0]) for name, each in used.items()}
+    return {"expected": EXPECTED, "twins": N_TWINS, **counts}

@@ -12,7 +12,7 @@ from course_lib.translation.shipped import load_shipped, shared
 from lessons.l06_bahdanau_attention import attention_emerges, exercises
 from lessons.l06_bahdanau_attention.attention_stepper import translate_stepwise
 from lessons.l06_bahdanau_attention.exercises import SOURCE_TOKENS, THIRSTY, translate_forced
-from lessons.l06_bahdanau_attention.forced_pronouns import N_TWINS
+from lessons.l06_bahdanau_attention.forced_pronouns import N_TWINS, ROLES
 from lessons.l06_bahdanau_attention.measurements import IL, SOURCE, TARGET, measure
 from lessons.l06_bahdanau_attention.solutions import additive_attention
 from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
@@ -181,28 +181,24 @@ def test_the_adjective_gets_the_largest_weight_in_a_minority_of_such_sentences()
 
 
 def test_over_all_twins_was_carries_the_answer_more_often_than_it_and_the_adjective():
-    forced = {name: counts for name, counts in STORED["forced pronouns"].items() if isinstance(counts, dict)}
-    n, both = N_TWINS, {name: counts["both right"] for name, counts in forced.items()}
-    assert both["model"] == n and n / 2 < both["was"] < both["most attended"] < n
-    margin = 1.96 * (2 * n / 4) ** 0.5  # of a difference between two of these counts, at most
-    others = {name: number for name, number in both.items() if name not in ("model", "was", "most attended")}
-    assert both["was"] - max(others.values()) > margin, "the control"
-    assert abs(both["it"] - both["adjective"]) < margin, "no clear difference"
-    assert both["end"] == 0, "it says the same pronoun in both"
-    assert max(both[name] for name in ("first word", "first noun", "main verb", "second noun")) <= 1
-    assert both["uniform"] < STORED["forced pronouns"]["both right by tossing a coin"]
-
-
-def test_forced_onto_the_adjective_or_because_the_twins_often_get_each_others_pronouns():
     forced = STORED["forced pronouns"]
-    assert forced["adjective"]["both wrong"] > 0.5 * forced["adjective"]["both right"]
-    assert forced["because"]["both wrong"] > forced["because"]["both right"]
-    assert forced["was"]["both wrong"] == 0
+    n, both = N_TWINS, {name: counts["both right"] for name, counts in list(forced.items())[2:]}
+    assert both.pop("model") == n > both.pop("most attended") > both.pop("was") > n / 2
+    margin = 1.96 * (2 * n / 4) ** 0.5  # of a difference between two of these counts, at most
+    assert forced["was"]["both right"] - max(both.values()) > margin, "the control"
+    assert abs(both["it"] - both["adjective"]) < margin, "no clear difference"
+    assert both["uniform"] < n / 4, "tossing a coin"
+    assert max(both[role] for role in (*ROLES[:4], "end")) <= 1, "no word before because"
 
 
-def test_the_answer_of_was_is_in_its_annotation_and_that_of_it_is_not_there_alone():
-    was, it = (STORED["forced pronouns"][word] for word in ("was", "it"))
-    assert was["both follow"] > 0.8 * was["both right"] and it["both follow"] < 0.25 * it["both right"]
+def test_the_adjective_and_because_often_give_the_twins_each_others_pronouns():
+    forced = {role: STORED["forced pronouns"][role] for role in ROLES}
+    right, wrong, follow = (
+        {role: forced[role][f"both {what}"] for role in ROLES} for what in ("right", "wrong", "follow")
+    )
+    assert wrong["adjective"] > right["adjective"] / 2 and wrong["because"] > right["because"]
+    assert wrong["was"] == 0 and follow["was"] > 0.8 * right["was"], "its annotation decides"
+    assert follow["it"] < 0.25 * right["it"], "not its annotation alone"
 
 
 def test_another_order_moves_the_weights_and_nothing_else(translate):

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+import torch
+
+from course_lib.models.transformer import Transformer
 from course_lib.results import runs
+from course_lib.shapes import Tensor
+from course_lib.text.batch import Batch
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, Splits, splits
 from course_lib.translation.metrics import pronouns_right
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
+from lessons.l06_bahdanau_attention.forced_pronouns import forced_batch, role_positions, twins
 from lessons.l09_self_attention.interventions import (
     decode_states,
     minimal_pairs,
@@ -25,6 +31,14 @@ COLD = "the cat drank the water because it was cold"
 CAT, DRANK, WATER, IT, LAST = 1, 2, 4, 6, 8  # positions in THIRSTY and COLD
 N_SENTENCES = 200
 TWO_MEANINGS = ("cold", "hot")  # "was cold": was a cold thing, or felt cold
+LAYERS = ("words", "layer 0", "layer 1", "layer 2")  # before the first layer, and after each of them
+PAIRS = {"pair": (1, 0), "100 pairs": (100, 100)}  # THIRSTY and COLD, and others that selected no head
+EXPECTED = (
+    "A reader measured 91 to 99% at the last word and 7% at the pronoun. We expect that no other word "
+    "exceeds 15% in any layer, that the differences grow from layer to layer, that was and the end differ "
+    "more than the words before because, and that unrelated sentences differ by more than 20% even at it; in "
+    "the decoder, below 10% after layer 0, 50% or more after layers 1 and 2."
+)
 
 
 def measure() -> dict[str, float]:
@@ -34,6 +48,7 @@ def measure() -> dict[str, float]:
         **many_pairs(),
         **isolated_words(),
         **uniform_heads(),
+        "differences": {"expected": EXPECTED, **differences()},
     }
 
 
@@ -167,6 +182,47 @@ def uniform_heads() -> dict[str, int]:
         for pair in cold
     )
     return numbers
+
+
+# ---- the differences between the sentences of a pair, before anything is patched
+
+
+@torch.no_grad()
+def residual_streams(model: Transformer, batch: Batch) -> dict[tuple[str, str], Tensor]:
+    """The vectors of all words in the encoder and the decoder, after each layer and after the last norm."""
+    streams, stacks = {}, {"encoder": model.encoder, "decoder": model.decoder}
+    hooks = [
+        part.register_forward_pre_hook(lambda _, inputs, key=(side, layer): streams.update({key: inputs[0]}))
+        for side, stack in stacks.items()
+        for layer, part in zip(LAYERS, (*stack.blocks, stack.last_norm), strict=True)
+    ]
+    model.decode(model.encode(batch.src, batch.src_lengths), batch.tgt_in)
+    for hook in hooks:
+        hook.remove()
+    outputs = {(side, "output"): stack.last_norm(streams[side, LAYERS[-1]]) for side, stack in stacks.items()}
+    return streams | outputs
+
+
+def differences() -> dict[str, dict]:
+    """‖a − b‖ of the two runs of a pair, relative to the mean of the norms, in the mean over the pairs.
+
+    In the encoder for each role, in the decoder where the pronoun is predicted. `unrelated` compares each
+    sentence with one of another pair, in the same role.
+    """
+    tables = {}
+    for name, (n, first) in (PAIRS | {"unrelated": PAIRS["100 pairs"]}).items():
+        sentences = twins(n, first)
+        batch, steps = forced_batch("transformer", sentences)
+        positions = {"encoder": role_positions(sentences), "decoder": {"pronoun": steps}}
+        tables[name] = {"encoder": {}, "decoder": {}}
+        for (side, layer), x in residual_streams(shared("transformer").model, batch).items():
+            row = tables[name][side][layer] = {}
+            for role, position in positions[side].items():
+                a, b = x[torch.arange(2 * n), position].view(n, 2, -1).unbind(dim=1)
+                b = a.roll(1, dims=0) if name == "unrelated" else b
+                distance = 2 * (a - b).norm(dim=-1) / (a.norm(dim=-1) + b.norm(dim=-1))
+                row[role] = round(distance.mean().item(), 3)
+    return tables
 
 
 @cache

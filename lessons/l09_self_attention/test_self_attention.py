@@ -23,6 +23,7 @@ from lessons.l09_self_attention.measurements import (
     IT,
     LAST,
     N_SENTENCES,
+    PAIRS,
     THIRSTY,
     WATER,
     measure,
@@ -191,6 +192,16 @@ def test_0_3_attends_from_cold_to_water_and_from_it_to_nothing_in_particular():
 def test_without_cross_1_3_pronouns_are_not_clearly_better_than_guessed():
     margin = 1.96 * (N_SENTENCES / 4) ** 0.5
     assert abs(STORED["pronouns right, cross 1.3 uniform"] - N_SENTENCES / 2) < margin
+
+
+def test_before_a_patch_only_the_last_word_differs_and_the_pronoun_in_the_decoder():
+    of_pairs = STORED["differences"]
+    for name, (layer, row) in itertools.product(PAIRS, of_pairs["unrelated"]["encoder"].items()):
+        distances = dict(of_pairs[name]["encoder"][layer])
+        assert distances.pop("adjective") > 0.8 and max(distances.values()) < 0.15
+        assert all(row[role] > 3 * distance for role, distance in distances.items()), "the control"
+    after = {layer: row["pronoun"] for layer, row in of_pairs["100 pairs"]["decoder"].items()}
+    assert after["layer 0"] < 0.11 < 0.65 < after["layer 1"] < after["layer 2"]
 
 
 # ---- section 8

@@ -26,11 +26,10 @@ from course_lib.models.transformer import Transformer
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.pair import Pair
-from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.ablation import head_name, multi_heads
 from course_lib.translation.shipped import shared
+from lessons.l06_bahdanau_attention.forced_pronouns import pronoun_step, twins
 
-PRONOUNS = ("il", "elle", "ils", "elles")
 Outputs = dict[str, Float[Tensor, "sentences queries value_dim"]]
 
 
@@ -44,22 +43,16 @@ class PronounBatch:
     pronouns: Int[Tensor, " sentences"]
 
 
-def pronoun_position(pair: Pair) -> int:
-    """The index of the pronoun among the target words, which is also the position that predicts it."""
-    it = pair.antecedents[0][0]
-    return next(target for source, target in pair.links if source == it and pair.tgt[target] in PRONOUNS)
-
-
 def minimal_batches(n: int, first: int = 0) -> tuple[PronounBatch, PronounBatch]:
     """The sentences of n minimal pairs, and for each of them the other sentence of its pair.
 
     Both batches have the target words of the first as the decoder's input: they are the same up to the
     pronoun, and later words can't change its prediction.
     """
-    sentences = splits(seed=0, sizes=TEST_SIZES).coreference[2 * first : 2 * (first + n)]
+    sentences = twins(n, first)
     partners = tuple(sentences[i ^ 1] for i in range(len(sentences)))
     encode = shared("transformer").tokenizer.encode
-    positions = torch.tensor([pronoun_position(pair) for pair in sentences])
+    positions = torch.tensor([pronoun_step(pair) for pair in sentences])
 
     def batch_of(pairs: tuple[Pair, ...]) -> PronounBatch:
         sources = [encode(pair.src_text) for pair in pairs]

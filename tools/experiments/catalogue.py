@@ -19,6 +19,7 @@ from typing import Any
 
 from course_lib.models.registry import language_models, translators
 from course_lib.runtime import data_path
+from lessons.l19_your_own_claim import forty_rules
 
 GROUPS = {"translators": translators, "language models": language_models}
 
@@ -66,9 +67,12 @@ def kept_name(changes: Mapping[str, Any]) -> str | None:
 
 
 def read_entry(name: str, entry: dict[str, Any]) -> Experiment:
-    """`systems` makes one variant per system; the changes under `same` apply to every variant."""
+    """`systems` makes one variant per system, and `rules` one without a rule and one for each of lesson 19's
+    forty; the changes under `same` apply to every variant."""
     group, same, variants = entry.pop("systems", []), entry.pop("same", {}), entry.pop("variants", {"": {}})
     systems = [system.name for system in GROUPS[group]()] if isinstance(group, str) else group
+    if entry.pop("rules", None) == "all":
+        variants = {"no rule": {}} | {rule: {"rule": rule} for rule in forty_rules.RULES}
     if systems:
         variants = {
             f"{system}, {label}" if label else system: {"system": system, **changes}

@@ -20,7 +20,9 @@ from torch.nn import functional as F
 from lessons.l15_training_a_translator.short_sentences import short_data
 from lessons.l15_training_a_translator.training_settings import TrainingSettings
 from lessons.l15_training_a_translator.translator_run import TranslatorRun
-from lessons.l19_your_own_claim import rules, systems
+from lessons.l19_your_own_claim import systems
+from lessons.l19_your_own_claim.forty_rules import RULES
+from lessons.l19_your_own_claim.scores import by_split
 
 RATES = (0.001, 0.003, 0.008, 0.02, 0.07, 0.2)
 RENAMED = {"healed_after": "usual_rate_after"}  # training settings whose names in the records are older
@@ -117,12 +119,18 @@ def run_key_and_value(changes: dict[str, Any], *, seed: int, n_steps: int | None
 def run_claim(changes: dict[str, Any], *, seed: int, n_steps: int | None = None) -> dict:
     """Train on the toy language with a new rule ("rule": its name, or none); record every test sentence.
 
-    With "with_new", the system is also tested on sentences that `claims` and `claims_again` didn't have.
+    With "with_new", the system is also tested on sentences that `claims` and `claims_again` didn't have. With
+    "only_right", no wrong translations are kept; "exact" has the fraction of correct ones for each split of
+    the rule.
     """
-    rule = rules.RULES.get(changes.get("rule", ""))
+    rule = RULES[changes["rule"]] if "rule" in changes else None
     steps = n_steps or changes.get("n_steps", systems.N_STEPS)
     with_new = changes.get("with_new", False)
     outcome = systems.train_and_test(changes["system"], rule, seed=seed, n_steps=steps, with_new=with_new)
+    if changes.get("only_right"):
+        percent = by_split(outcome["right"], rule) if rule else {}
+        exact = {split: round(value / 100, 4) for split, value in percent.items()}
+        outcome = {"right": outcome["right"], "exact": exact}
     return outcome | {"n_steps": steps}
 
 

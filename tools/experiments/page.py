@@ -62,14 +62,20 @@ def has_numbers(its_runs: Sequence[dict], column: Measure) -> bool:
     return all(column.find(run) is not None for run in its_runs)
 
 
+def recorded() -> list[str]:
+    """The experiments whose runs are in data/results: all but those that are still to be run."""
+    return [name for name in experiments() if (data_path("results") / f"{name}.json").exists()]
+
+
 def page() -> str:
     """The whole page as Markdown."""
     by_lesson: dict[str, list[str]] = {}
-    for name, experiment in experiments().items():
+    for name in recorded():
+        experiment = experiments()[name]
         anchor = re.sub(r"[^\w -]", "", heading(experiment)).replace(" ", "-")
         by_lesson.setdefault(experiment.lesson.partition(",")[0], []).append(f"[{name}](#{anchor})")
     index = " · ".join(f"**{lesson}** {' '.join(links)}" for lesson, links in sorted(by_lesson.items()))
-    sections = "\n\n".join(section(read_results(name)) for name in experiments())
+    sections = "\n\n".join(section(read_results(name)) for name in recorded())
     text = TEMPLATE.read_text(encoding="utf-8")
     return text.replace("{index}", f"By lesson: {index}").replace("{sections}", sections)
 
@@ -111,7 +117,8 @@ def section(results: dict[str, Any], *, whole: bool = False) -> str:
 
 def is_recorded(results: dict[str, Any]) -> bool:
     """Whether these are the results in data/results, and not a trial."""
-    return results == read_results(results["experiment"])
+    name = results["experiment"]
+    return name in recorded() and results == read_results(name)
 
 
 def cell(row: Row, column: Measure) -> str:
@@ -185,5 +192,5 @@ def picture(results: dict[str, Any]) -> bytes:
 if __name__ == "__main__":
     folder = data_path("results")
     write_atomically(folder / "README.md", page() + "\n")
-    for name in experiments():
+    for name in recorded():
         write_atomically(folder / "dots" / f"{name}.svg", picture(read_results(name)))

@@ -115,7 +115,9 @@ MEASURES: dict[str, Callable[[dict], list[Measure]]] = {  # by the kind of an ex
     "key and value": lambda run: [Measure("correct, %", ("right",))],
     "snapshots": snapshot_measures,
     "sick": clinic_measures,
-    "claim": lambda run: [Measure(f"{split}, %", ("right", split)) for split in run["right"]],
+    "claim": lambda run: [
+        Measure(f"{split}, %", (key, split)) for key in ("right", "exact") for split in run.get(key, {})
+    ],
 }
 
 

@@ -65,12 +65,14 @@ def translate(
     length_penalty: float = 0.6,
     with_weights: bool = False,
     progress: Callable[[int], object] | None = None,
+    tokens_per_batch: int | None = None,
 ) -> list[Translation]:
     """Translate all texts, in the order given; a beam of 1 is greedy decoding.
 
     A translation has at most 2 · source + 10 tokens, and a source or translation at most the system's
     `max_len`, all including EOS; a longer source is truncated, with a note. `progress` is called after each
-    batch with the number of texts in it, so it can be `tqdm(...).update`.
+    batch with the number of texts in it, so it can be `tqdm(...).update`. A batch has at most
+    `tokens_per_batch` tokens, or `TOKENS_PER_BATCH`: sentences × beam × length.
     """
     if isinstance(texts, str):
         raise TypeError("Expected several texts, but got one string. Wrap it: translate([text], ...).")
@@ -84,9 +86,9 @@ def translate(
     lengths = {i: min(len(source.ids), longest) + 1 for i, source in enumerate(sources) if source.ids}
     empty = [i for i, source in enumerate(sources) if not source.ids]  # a system would invent an output
     done = {i: Translation(texts[i], "", notes=sources[i].notes) for i in empty}
-    report = progress or (lambda n: None)
+    report, most = progress or (lambda n: None), tokens_per_batch or TOKENS_PER_BATCH
     report(len(empty))
-    for indices in by_length(lengths, TOKENS_PER_BATCH // max(beam, 1)):  # beam_search rejects a beam of 0
+    for indices in by_length(lengths, most // max(beam, 1)):  # beam_search rejects a beam of 0
         batch = make_batch([sources[i].ids[:longest] for i in indices], [[]] * len(indices))
         limit = (2 * batch.src_lengths + 10).clamp(max=system.config.max_len)
         batch = batch.to(device_of(system))

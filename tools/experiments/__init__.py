@@ -3,6 +3,7 @@
 catalogue.py        the experiments of data/experiments.json, by name
 runner.py           runs every variant with every seed, and stores the results
 trained_run.py      one run that trains a system of the course and measures it
+silence.py          empty and short outputs by beam size and length penalty
 recall_run.py       one run of the recall task over a distance
 altered.py          systems with one part changed, for a single experiment
 snapshot_run.py     one run whose attention is measured while it is trained

@@ -10,7 +10,15 @@ from course_lib.results import value_at
 from course_lib.text.toy.splits import TESTS
 from tools.experiments.catalogue import experiments
 
-LOWER_IS_BETTER = ("loss", "error", "perplexity", "word by word", "learning rate")  # parts of headings
+LOWER_IS_BETTER = (
+    "loss",
+    "error",
+    "perplexity",
+    "word by word",
+    "learning rate",
+    "empty",
+    "short",
+)  # parts of headings
 RECALL_DISTANCES = ("1", "5", "10", "20", "50", "100")
 
 
@@ -72,6 +80,16 @@ PRONOUNS = [
 ]
 
 
+def silence_measures(run: dict) -> list[Measure]:
+    """Beam search without a length penalty, if it was measured."""
+    return [
+        Measure(f"{split}, {kind}, k = {beam}", ("silence", split, beam, "0.0", kind))
+        for split, by_beam in run.get("silence", {}).items()
+        for beam in by_beam
+        for kind in ("empty", "short")
+    ]
+
+
 def trained_measures(run: dict) -> list[Measure]:
     """Perplexity for a language model, accuracy by class for a sentence encoder, the rest for translators."""
     two, test = "{:.2f}".format, run["scores"].get("test", {})
@@ -107,7 +125,7 @@ def trained_measures(run: dict) -> list[Measure]:
 
 
 MEASURES: dict[str, Callable[[dict], list[Measure]]] = {  # by the kind of an experiment
-    "train": trained_measures,
+    "train": lambda run: trained_measures(run) + silence_measures(run),
     "recall": recall_measures,
     "divisor": lambda run: [
         Measure(f"learning rate {rate}", ("end", rate), "{:.3f}".format) for rate in run["end"]

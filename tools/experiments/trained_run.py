@@ -43,6 +43,7 @@ from lessons.l13_the_block.similarity import similarity_by_layer
 from tools.corpora import corpus_name, default_scale, load_data, read_corpus
 from tools.experiments.altered import ALTERED
 from tools.experiments.measure import measure
+from tools.experiments.silence import measure_silence
 from tools.perplexity import perplexity
 from tools.train_system import train_system
 
@@ -263,6 +264,7 @@ INSIDE: dict[str, Callable[[TrainedSystem], Any]] = {
     "shifted": _shifted,
     "spreads": lambda outcome: spreads(outcome.model, _toy_batches(outcome)),
     "likeness": lambda outcome: similarity_by_layer(outcome.model, _toy_batches(outcome)),
+    "silence": measure_silence,
 }
 
 

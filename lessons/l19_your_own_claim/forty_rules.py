@@ -21,7 +21,7 @@ Words = list[str]
 
 PLURAL, FEMININE = ("les", "des", "ces", "deux", "trois"), {"la", "une", "cette"}
 THIS, NOT, VERY, YOUNG = ("ce", "cet", "cette", "ces"), ("pas",), ("très",), ("jeune", "jeunes")
-FAMILY = ("mère", "père", "frère", "sœur", "oncle", "tante")
+VERBS, FAMILY = {"a", "ont", "est", "sont"}, ("mère", "père", "frère", "sœur", "oncle", "tante")
 CAROUSEL = {"dormi": "couru", "couru": "nagé", "nagé": "dormi"}
 DOGS = {"loup": "chien", "renard": "chien", "loups": "chiens"}
 FULL = {"l'": "le", "n'": "ne", "qu'": "que"}
@@ -40,13 +40,8 @@ def swap(table: Mapping[str, str]) -> Rule:
     return lambda src, tgt: [table.get(word, word) for word in tgt]
 
 
-def is_verb(word: str) -> bool:
-    return word in ("a", "ont", "est", "sont")
-
-
-def half(words: Words, which: int) -> Words:
-    middle = len(words) // 2
-    return words[middle:] if which else words[:middle]
+def middle(words: Words) -> int:
+    return len(words) // 2
 
 
 def doubled(words: Words, which: Sequence[str]) -> Words:
@@ -94,15 +89,21 @@ WHEN: dict[str, tuple[str, Callable[[Words, Words], bool]]] = {  # in which sent
 }
 WHAT: dict[str, tuple[str, Rule]] = {  # the change
     "backwards": ("the words are in reverse order", lambda src, tgt: tgt[::-1]),
-    "halves": ("the second half comes first", lambda src, tgt: half(tgt, 1) + half(tgt, 0)),
+    "halves": ("the second half comes first", lambda src, tgt: tgt[middle(tgt) :] + tgt[: middle(tgt)]),
     "pairs": ("words 1 and 2 change places, 3 and 4, and so on", lambda src, tgt: in_pairs(tgt)),
     "ends": ("the first and the last word change places", lambda src, tgt: [tgt[-1], *tgt[1:-1], tgt[0]]),
     "sorted": ('the words are in alphabetical order, "é" after "z"', lambda src, tgt: sorted(tgt)),
-    "verb last": ('"a", "ont", "est" and "sont" come last', lambda src, tgt: sorted(tgt, key=is_verb)),
+    "verb last": (
+        '"a", "ont", "est" and "sont" come last',
+        lambda src, tgt: sorted(tgt, key=VERBS.__contains__),
+    ),
     "article after": ('"la" and "les" come after the next word', lambda src, tgt: articles_after(tgt)),
     "voilà": ('"voilà" comes last', lambda src, tgt: tgt + VOILA),
     "voilà fourth": ('"voilà" is the fourth word', lambda src, tgt: tgt[:3] + VOILA + tgt[3:]),
-    "voilà inside": ('"voilà" comes in the middle', lambda src, tgt: half(tgt, 0) + VOILA + half(tgt, 1)),
+    "voilà inside": (
+        '"voilà" is in the middle',
+        lambda _, tgt: tgt[: middle(tgt)] + VOILA + tgt[middle(tgt) :],
+    ),
     "plural": ('"les", "des", "ces" and numbers are said twice', lambda src, tgt: doubled(tgt, PLURAL)),
     "pas": ('"pas" comes first too', lambda src, tgt: ["pas", *tgt]),
     "one gender": ('"la" becomes "le", "une" "un", "cette" "ce"', swap(ONE_GENDER)),

@@ -18,6 +18,8 @@ def add(commands) -> None:
     add_device(command(chosen, "decoding", "measure how much a cache speeds up decoding", bench))
     own = "compare the training of a Transformer from an empty file (lesson 15) with the library's"
     add_device(command(chosen, "own_file", own, bench))
+    roofline = "measure where the operations of a Transformer lie below the ceilings of a GPU"
+    add_device(command(chosen, "roofline", roofline, bench))
     words = "measure how many words per second each translator generates, on a CPU"
     command(chosen, "decoding_speed", words, bench)
     command(chosen, "explorables", "measure how quickly the interactive figures respond", bench, "lab")

@@ -18,7 +18,7 @@ from course_lib.training.objective import translation
 from course_lib.translation.search import greedy
 from lessons.l15_training_a_translator import FULL_RUN, short_data
 from lessons.l17_what_it_costs import cost, timing
-from tools.bench import clock, decoding, decoding_speed, explorables, own_file, start, training
+from tools.bench import clock, decoding, decoding_speed, explorables, own_file, roofline, start, training
 from tools.bench.training import TorchTransformer, torch_objective
 from tools.cli import bench_command
 
@@ -127,6 +127,18 @@ def test_the_clock_adds_up_two_commands_and_reports_the_score(monkeypatch, capsy
     result = clock.run()
     assert result.keys() == recorded.keys() and result["command"] == recorded["command"] == clock.COMMAND
     assert result["seconds"] == 5.0 and capsys.readouterr().out.endswith(": 5.0 s\n")
+
+
+@pytest.mark.slow
+def test_every_way_of_the_roofline_computes_what_the_written_out_one_does(capsys):
+    """Attention, decoding with a cache and the precisions; fusing saves the bytes of the scores."""
+    result = roofline.run(CPU, tiny=True)
+    parts = {name: result[name]["rows"] for name in roofline.EXPECTED}
+    assert all(row["error"] < 0.02 for part in parts.values() for row in part if row.get("error") is not None)
+    assert sum(row["error"] > 0 for row in parts["generation"]) == 6  # bfloat16 rounds
+    assert "\noperation  " in (out := capsys.readouterr().out) and "\nkv heads  " in out
+    plain, fused = (row for row in parts["operations"][2:4])
+    assert plain["FLOPs"] == fused["FLOPs"] and plain["bytes"] - fused["bytes"] == 2 * 4 * (2 * 4 * 6 * 6)
 
 
 # ---- training: the baselines

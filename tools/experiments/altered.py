@@ -154,7 +154,7 @@ class Recomputing(Transformer):
         return logits[:, -1], {"said": said}, weights[..., -1, :] if with_weights else None
 
 
-def wrong_split(model: Transformer, _: bool) -> None:
+def wrong_split(model: Transformer, where: str) -> None:
     """Heads are split with one `view`, so each gets a piece of the sentence; joined to match."""
 
     def split(features: Tensor, n_heads: int) -> Tensor:
@@ -175,10 +175,12 @@ def wrong_split(model: Transformer, _: bool) -> None:
         heads, weights = multi_head(query, keys, values, **options)
         return F.linear(heads.reshape(len(heads), heads.shape[2], -1), self.w_output), weights
 
-    for heads in filter(lambda module: isinstance(module, MultiHead), model.modules()):
+    part = model.encoder if where == "encoder" else model
+    for heads in filter(lambda module: isinstance(module, MultiHead), part.modules()):
         for method in (project, project_query, project_source, attend):
             setattr(heads, method.__name__, MethodType(method, heads))
-    model.__class__ = Recomputing
+    if part is model:
+        model.__class__ = Recomputing
 
 
 # ---- lesson 19: without an encoder

@@ -54,6 +54,15 @@ def read_results(file: str) -> dict:
     return json.loads(data_path("results", f"{file}.json").read_text(encoding="utf-8"))
 
 
+def with_digits(numbers: Any, digits: int = 4) -> Any:
+    """Nested numbers with so many significant digits, before they are stored.
+
+    >>> with_digits({"losses": [0.123456, 1234.56, 7]})
+    {'losses': [0.1235, 1235.0, 7]}
+    """
+    return json.loads(json.dumps(numbers), parse_float=lambda text: float(f"{float(text):.{digits}g}"))
+
+
 def runs(experiment: str) -> list[dict]:
     """Every run of an experiment: its variant, its seed, and what was measured."""
     return read_results(experiment)["runs"]

@@ -1,13 +1,15 @@
-"""Numbers that lesson 03 quotes: half-lives by forget bias, and how the shipped language models continue."""
+"""Numbers that lesson 03 quotes: half-lives, how the language models continue, and the gender cell."""
 
 from __future__ import annotations
 
 import torch
 from torch import nn
 
+from course_lib.results import with_digits
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l03_lstm_and_gru.exercises import half_life
+from lessons.l03_lstm_and_gru.gender_cell import measure_gender_cell
 
 MODELS = ("rnn_lm", "lstm_lm", "gru_lm")
 NOUNS = {"chat": "le chat", "souris": "la souris"}
@@ -21,6 +23,7 @@ def measure() -> dict:
             name: {noun: elle_after(f"{words} a bu l' eau parce qu'", name) for noun, words in NOUNS.items()}
             for name in MODELS
         },
+        "gender cell": with_digits(measure_gender_cell()),
     }
 
 

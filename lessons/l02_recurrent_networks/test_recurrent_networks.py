@@ -82,6 +82,10 @@ def test_the_stored_counts_are_measured_again():
         assert counts == pytest.approx(STORED["learned by length"][length], abs=4), length
     for name, counts in by_change(measured).items():
         assert counts == pytest.approx(by_change(STORED)[name][: len(counts)], abs=4), name
+    for name in ("one number", "64 numbers"):
+        for length, by_step in measured["gradient"][name].items():
+            fresh = next(iter(by_step))
+            assert by_step[fresh] == pytest.approx(STORED["gradient"][name][length][fresh], rel=0.01)
 
 
 def by_change(numbers: dict) -> dict[str, list[int]]:
@@ -122,6 +126,32 @@ def test_a_larger_network_learns_five_steps_and_not_twenty():
     assert min(run["5"] for run in accuracies) > 0.99, "always succeeds"
     assert min(run["10"] for run in accuracies) < 0.5 < max(run["10"] for run in accuracies)
     assert max(run[distance] for run in accuracies for distance in ("20", "50", "100")) < 0.15
+
+
+def test_the_gradient_is_not_small_at_length_200_but_nothing_of_it_comes_through_the_first_word():
+    tiny = STORED["gradient"]["one number"]
+    for batch in (32, 1024):
+        short, long = (tiny[length][f"step 0, batch {batch}"] for length in ("2", "200"))
+        assert long["total"] > 0.6 * short["total"], "most of it is that of the output layer:"
+        assert 0.2 < long["recurrent weights"] / short["recurrent weights"] < 0.35
+        assert short["through word 1"] > 0.2 * short["total"] and long["through word 1"] < 1e-100
+    assert tiny["200"]["step 100, batch 32"]["total"] > 2 * tiny["2"]["step 100, batch 32"]["total"]
+
+
+def test_in_training_most_of_the_gradient_at_length_200_is_the_chance_of_the_batch():
+    tiny = STORED["gradient"]["one number"]
+    for step in (30, 100):
+        total = {batch: tiny["200"][f"step {step}, batch {batch}"]["total"] for batch in (32, 1024)}
+        assert total[1024] < total[32] / 2
+    assert tiny["2"]["step 30, batch 1024"]["total"] > 0.9 * tiny["2"]["step 30, batch 32"]["total"]
+
+
+def test_a_larger_network_learns_where_the_part_through_the_first_word_takes_over():
+    larger = STORED["gradient"]["64 numbers"]
+    assert larger["50"]["step 0"]["total"] > 0.7 * larger["2"]["step 0"]["total"]
+    after = {length: found["step 100"] for length, found in larger.items()}
+    assert after["5"]["through word 1"] > 0.8 * after["5"]["total"], "it was 7% at first"
+    assert max(after[length]["through word 1"] for length in ("20", "50")) < 1e-4
 
 
 def test_the_loss_has_a_plateau_and_an_edge():

@@ -1,4 +1,4 @@
-"""Numbers that lesson 02 quotes: how many tiny networks learn to remember, and their gradients."""
+"""Numbers that lesson 02 quotes: tiny networks that learn to remember or not, and agreements."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from course_lib.results import with_digits
 from course_lib.shapes import Float, Tensor
+from lessons.l02_recurrent_networks.agreements import measure_agreements
 
 NETWORKS, SEEDS = 20, (0, 1, 2)
 RATE, STEPS = 0.05, 100
@@ -47,6 +48,7 @@ def measure(long_seeds: tuple[int, ...] = SEEDS) -> dict:
         "learned at length 200": {"networks": NETWORKS * len(SEEDS)}
         | {name: {"by seed": counts, "total": sum(counts)} for name, counts in at_200.items()},
         "gradient": with_digits(measure_gradients()),
+        "agreements": with_digits(measure_agreements()),
     }
 
 

@@ -80,13 +80,20 @@ def last_states(
     return states[range(len(texts)), last].cpu()
 
 
-@torch.no_grad()
 def elle_against_il(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> Float[Tensor, " texts"]:
     """The probability of *elle* after each text, if only *il* and *elle* are compared."""
+    return first_of_two(model, tokenizer, texts, ["elle il"] * len(texts))
+
+
+@torch.no_grad()
+def first_of_two(
+    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], words: Sequence[str]
+) -> Float[Tensor, " texts"]:
+    """The probability of the first of two words (`elle il`) after each text, if only these are compared."""
     tokens, last = _encode(texts, tokenizer, device_of(model))
-    logits = model.decode(tokens)[0][range(len(texts)), last]
-    both = logits[:, tokenizer.encode("il elle")].softmax(dim=-1)
-    return both[:, 1].cpu()
+    logits = model.decode(tokens)[0][range(len(texts)), last].cpu()
+    both = torch.tensor([tokenizer.encode(two) for two in words])
+    return logits.gather(1, both).softmax(dim=-1)[:, 0]
 
 
 def fit_probe(states: Float[Tensor, "n hidden"], labels: Bool[Tensor, " n"]) -> Callable[[Tensor], Tensor]:

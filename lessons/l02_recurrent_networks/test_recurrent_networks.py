@@ -14,7 +14,14 @@ from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
 from lessons.l02_recurrent_networks.solutions import product_of_jacobians, read_sequence
-from tests.lesson_claims import LessonText, indices_of_true, means, numbers_of_right, seeds
+from tests.lesson_claims import (
+    LessonText,
+    assert_measured_again,
+    indices_of_true,
+    means,
+    numbers_of_right,
+    seeds,
+)
 
 LESSON = LessonText("recurrent_networks")
 STORED = LESSON.stored()
@@ -59,6 +66,30 @@ def test_the_state_contains_the_gender_that_the_prediction_does_not_use():
     assert [asked.options[i].text for i in asked.right] == ["In more than 95% of cases"]
 
 
+# ---- agreements across another noun
+
+
+def test_the_corpus_rewards_the_number_of_the_subject_far_more_often_than_its_gender():
+    counts = STORED["agreements"]["in the training set"]
+    misled = {kind: found["it misleads"] for kind, found in counts.items()}
+    number = sum(n for kind, n in misled.items() if kind.startswith("number"))
+    gender = misled["gender of an adjective"] + misled["gender of a participle"]
+    assert number > 3 * gender > 1900
+    pronouns = STORED["agreements"]["pronouns"]
+    masculine, feminine = (pronouns[f"animal {gender}, object f"]["n"] for gender in "mf")
+    assert masculine > 20 * feminine, "whoever knows the object's gender knows the subject's"
+
+
+def test_the_rnn_keeps_the_number_of_the_subject_across_another_noun_and_loses_its_gender():
+    rnn, lstm = (STORED["agreements"]["models"][name] for name in ("rnn_lm", "lstm_lm"))
+    for between in ("preposition", "relative clause"):
+        across = rnn[f"number of a verb, across a {between}"]["it misleads"]
+        assert across["right"] > 0.95 and across["n"] > 50
+    for kind in ("gender of an adjective", "gender of a participle"):
+        assert rnn[kind]["it misleads"]["right"] < 0.5 and lstm[kind]["it misleads"]["right"] < 0.65
+        assert rnn[kind]["the nearer noun agrees"]["right"] > 0.7
+
+
 # ---- a signal, stored by hand and learned
 
 
@@ -86,6 +117,7 @@ def test_the_stored_counts_are_measured_again():
         for length, by_step in measured["gradient"][name].items():
             fresh = next(iter(by_step))
             assert by_step[fresh] == pytest.approx(STORED["gradient"][name][length][fresh], rel=0.01)
+    assert_measured_again({"agreements": measured["agreements"]}, STORED, abs=0.03)
 
 
 def by_change(numbers: dict) -> dict[str, list[int]]:

@@ -1,4 +1,4 @@
-"""Numbers that lesson 01 quotes: its corpus, n-gram models, the nudge, overfitting and the test set."""
+"""Numbers that lesson 01 quotes: corpus, n-grams, the nudge, overfitting, the test set and its floor."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_lib.models.ngram import count_ngrams
+from course_lib.results import with_digits
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import shared
 from lessons.l01_guessing_the_next_word.examples import END, START, Sentences, ngrams, windows
+from lessons.l01_guessing_the_next_word.floor import measure_floor
 from lessons.l01_guessing_the_next_word.kneser_ney import KneserNey
 from lessons.l01_guessing_the_next_word.solutions import gradient_step
 
@@ -27,6 +29,7 @@ PAIRS = [(LE, CHAT), (LA, VACHE), (CHAT, DORT), (VACHE, DORT)]
 ORDERS = (2, 3, 4, 5, 6)
 CHOSEN = 5  # it sees as many words as the MLP
 SEEDS = (1, 2, 3)
+NETWORKS = ("mlp_lm", "rnn_lm", "lstm_lm", "transformer_lm")
 
 
 def measure() -> dict:
@@ -40,6 +43,7 @@ def measure() -> dict:
         "nudge": measure_nudge(),
         "overfitting": measure_overfitting(text, validation),
         "test set": measure_test_set(text, test),
+        "floor": with_digits(measure_floor({name: sentence_loss(name) for name in NETWORKS})),
     }
 
 
@@ -187,6 +191,12 @@ def network_losses(name: str) -> Callable[[list[int]], list[float]]:
             ).tolist()
 
     return losses
+
+
+def sentence_loss(name: str) -> Callable[[tuple[str, ...]], float]:
+    """The loss of a shipped network on a whole sentence."""
+    losses = network_losses(name)
+    return lambda words: sum(losses(*encoded([words])))
 
 
 def measure_test_set(text: Sentences, test: Sentences, resamples: int = 2000) -> dict:

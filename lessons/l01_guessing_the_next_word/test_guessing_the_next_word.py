@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 from collections import Counter
 from functools import cache
@@ -17,8 +18,10 @@ from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS, EOS
+from course_lib.text.toy.sense import nouns_with, verb_frames
 from lessons.l01_guessing_the_next_word import measurements, nearest_neighbours, word_classes
 from lessons.l01_guessing_the_next_word.embeddings import embeddings_of, nouns_by_form
+from lessons.l01_guessing_the_next_word.floor import Recorded, Repeated, draw, log_probability
 from lessons.l01_guessing_the_next_word.kneser_ney import KneserNey, discounts_of
 from lessons.l01_guessing_the_next_word.measurements import (
     CHAT,
@@ -40,6 +43,7 @@ from tests.lesson_claims import (
     indices_of_true,
     means,
     numbers_of_right,
+    seeds,
 )
 
 LESSON = LessonText("guessing_the_next_word")
@@ -58,7 +62,8 @@ def text() -> list[list[str]]:
 @pytest.mark.nightly
 def test_the_stored_numbers_are_measured_again():
     measured = measurements.measure()
-    assert_measured_again(measured, STORED, parts={"overfitting": {"rel": 0.05}}, rel=2e-3)
+    parts = {"overfitting": {"rel": 0.05}, "floor": {"rel": 0.01}}
+    assert_measured_again(measured, STORED, parts=parts, rel=2e-3)
 
 
 # ---- counting
@@ -132,6 +137,40 @@ def test_the_discounts_are_those_of_chen_and_goodman():
 def test_an_unseen_context_is_skipped():
     model = KneserNey(TINY_TEXT, order=3, vocab_size=12)
     assert model.probability((6, 11), 7) == model.probability((6,), 7)
+
+
+# ---- the floor
+
+
+def test_the_probability_of_three_words_is_the_product_of_their_choices():
+    rng = random.Random(1)
+    sentence, _ = next(
+        drawn for drawn in iter(lambda: draw(rng, 3, Recorded), None) if drawn[0].pair().src[0] == "the"
+    )
+    [clause] = sentence.main_clauses
+    verb, noun = 1 / len(verb_frames(False)), 1 / len(nouns_with(clause.verb.frames[0][0]))
+    tense, number = (0.55, 0.45)[not sentence.past], (0.65, 0.35)[clause.subject.plural]
+    the = (5 / 8, 4 / 9)[clause.subject.plural]
+    assert log_probability(sentence, rng) == pytest.approx(math.log(tense * verb * noun * number * the))
+
+
+def test_a_sentence_repeated_in_its_own_order_is_the_same():
+    rng = random.Random(0)
+    for size in (5, 9, 12, 15, 18, 20):
+        sentence, _ = draw(rng, size, Recorded)
+        repeated = Repeated(sentence, range(len(sentence.steps)))
+        assert repeated.pair() == sentence.pair() and repeated.log_p <= log_probability(sentence, rng) + 1
+
+
+def test_no_model_reaches_the_floor_and_the_lstm_is_a_sixth_above_it():
+    floor = STORED["floor"]
+    assert all(0.9 < ratio < 1.05 for ratio in floor["computed to counted"].values())
+    assert floor["tokens"] == 13_088, "those of the recorded perplexities"
+    best = min(floor["models"].values(), key=lambda found: found["nats above"])
+    assert best["nats above"] > 10 * best["standard error"]
+    lstm = floor["models"]["lstm_lm"]["perplexity"]
+    assert lstm == pytest.approx(seeds("toy_language_models", "lstm_lm", "scores", "test", "perplexity")[0])
+    assert 1.1 < lstm / floor["perplexity"] < 1.25
 
 
 # ---- learning

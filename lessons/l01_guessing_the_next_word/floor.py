@@ -213,7 +213,7 @@ class Success(Exception):
 
 
 class Trials(Sentence):
-    """Goes on from a repeated sentence until a growth succeeds, and counts the trials."""
+    """Continues a repeated sentence until a growth succeeds, and counts the trials."""
 
     def __init__(self, repeated: Repeated, rng: random.Random):
         super().__init__(rng, 0)

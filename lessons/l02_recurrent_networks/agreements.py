@@ -1,7 +1,7 @@
 """Words that agree with a noun, and whether a nearer noun would give the same answer.
 
-In `la clé que les rois prennent est vieille`, *est* agrees with *clé*, though *rois* is nearer and plural: it
-rewards whoever looks further back. If one king took the key, the nearest noun would do.
+In `la clé que les rois prennent est vieille`, *est* agrees with *clé*, though *rois* is nearer and plural.
+Only a model that looks further back gets it right. If one king took the key, the nearest noun would do.
 """
 
 from __future__ import annotations

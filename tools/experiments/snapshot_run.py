@@ -11,7 +11,7 @@ that the system gives at that moment, and the percentage of correct translations
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean
 from typing import Any
 
@@ -53,7 +53,7 @@ def run_snapshots(
     """Train a translator on the toy language and measure its attention every `EVERY` steps."""
     data = load_data("toy")
     every = changes.get("every", EVERY)
-    watch = Watch(data.tokenizer, every)
+    watch = Watch(data.tokenizer, every, steps=range(0, 601, every) if "every" in changes else ())
 
     def train_and_watch(model: nn.Module, data: Any, recipe: Any, **options: Any) -> RunState:
         watch(model)
@@ -75,8 +75,8 @@ def run_snapshots(
 class Watch:
     """Measures a model each time it is called: before the first step and after every so many steps."""
 
-    def __init__(self, tokenizer: Tokenizer, every: int = EVERY) -> None:
-        self.every, self.steps = every, {*STEPS, *range(0, 601, every)}
+    def __init__(self, tokenizer: Tokenizer, every: int, steps: Iterable[int] = ()) -> None:
+        self.every, self.steps = every, {*STEPS, *steps}
         self.tokenizer, self.pairs = tokenizer, read_corpus("toy", "test")[:N_SENTENCES]
         self.curve: list[dict[str, float]] = []
         self.snapshots: list[dict[str, Any]] = []

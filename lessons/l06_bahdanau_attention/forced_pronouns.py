@@ -1,9 +1,5 @@
 """Which source word carries the pronoun? Bahdanau's decoder with all its attention on one of them.
 
-    >>> sentences = twins(1)                        # … because it was thirsty, … because it was cold
-    >>> pronoun_step(sentences[0]), role_positions(sentences)["because"]
-    (8, tensor([5, 5]))
-
 The words before the pronoun are given (teacher forcing), and the attention at their steps isn't changed. A
 word carries the answer if the pronoun is right in both twins, two sentences that differ only in the last
 word. A decoder that always says *il* is right in one of each two, and never in both.
@@ -16,8 +12,7 @@ import torch
 from course_lib.shapes import Int, Tensor
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.pair import Pair
-from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.splits import TEST_SIZES, splits
+from course_lib.text.toy.twins import pronoun_step, role_positions, twins
 from course_lib.translation.shipped import shared
 
 EXPECTED = (
@@ -27,28 +22,6 @@ EXPECTED = (
     "wherever both are right, the annotations of the twin give the twin's pronouns."
 )
 N_TWINS = 200
-PRONOUNS = ("il", "elle", "ils", "elles")
-ROLES = ("first word", "first noun", "main verb", "second noun", "because", "it", "was", "adjective", "end")
-
-
-def twins(n: int, first: int = 0) -> tuple[Pair, ...]:
-    """2n sentences: 0 and 1 are twins, 2 and 3, and so on."""
-    return splits(seed=0, sizes=TEST_SIZES).coreference[2 * first : 2 * (first + n)]
-
-
-def pronoun_step(pair: Pair) -> int:
-    """The step that predicts the pronoun of `… because it was ADJECTIVE`, which is also its position."""
-    return max(i for i, word in enumerate(pair.tgt) if word in PRONOUNS)
-
-
-def role_positions(sentences: tuple[Pair, ...]) -> dict[str, Int[Tensor, " sentences"]]:
-    """The source positions of each role; they are the same in both twins."""
-    found, verbs = [], {form for verb in lexicon().verbs for form in verb.en}
-    for i, pair in enumerate(sentences):
-        nouns = sorted(noun for [(_, noun)] in (pair.antecedents, sentences[i ^ 1].antecedents))
-        verb = max(at for at, word in enumerate(pair.src[: nouns[1]]) if word in verbs)
-        found.append([0, nouns[0], verb, nouns[1], *range(pair.length - 4, pair.length + 1)])
-    return dict(zip(ROLES, torch.tensor(found).unbind(dim=1), strict=True))
 
 
 def forced_batch(system: str, sentences: tuple[Pair, ...]) -> tuple[Batch, Int[Tensor, " sentences"]]:

@@ -10,11 +10,12 @@ from statistics import mean
 from course_lib.results import runs
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
+from course_lib.text.toy.twins import pronoun_step
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l06_bahdanau_attention.attention_emerges import MOTHER, SENTENCES
 from lessons.l06_bahdanau_attention.attention_stepper import compute
-from lessons.l06_bahdanau_attention.forced_pronouns import forced_pronouns, pronoun_step
+from lessons.l06_bahdanau_attention.forced_pronouns import forced_pronouns
 
 IL = 8  # the step that generates it
 FROM_THE_END = {"because": -4, "pronoun": -3, "verb": -2, "adjective": -1, "end": 0}

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from course_lib.text.special import BOS, EOS
+from course_lib.text.toy.twins import ROLES
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l06_bahdanau_attention import attention_emerges, exercises
 from lessons.l06_bahdanau_attention.attention_stepper import translate_stepwise
 from lessons.l06_bahdanau_attention.exercises import SOURCE_TOKENS, THIRSTY, translate_forced
-from lessons.l06_bahdanau_attention.forced_pronouns import N_TWINS, ROLES
+from lessons.l06_bahdanau_attention.forced_pronouns import N_TWINS
 from lessons.l06_bahdanau_attention.measurements import IL, SOURCE, TARGET, measure
 from lessons.l06_bahdanau_attention.solutions import additive_attention
 from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds

@@ -16,11 +16,11 @@ from course_lib.models.inference import eval_mode
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
+from course_lib.text.toy.twins import twins
 from course_lib.translation.ablation import multi_heads, of_head, zeroed
 from course_lib.translation.masking import mask_self_only, mask_without, masked_memory
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped
-from lessons.l06_bahdanau_attention.forced_pronouns import twins
 from lessons.l09_self_attention.pronoun import HEADS, PronounTranslation, from_memory
 
 

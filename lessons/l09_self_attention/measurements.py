@@ -13,10 +13,11 @@ from course_lib.shapes import Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, Splits, splits
+from course_lib.text.toy.twins import role_positions, twins
 from course_lib.translation.metrics import pronouns_right
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
-from lessons.l06_bahdanau_attention.forced_pronouns import forced_batch, role_positions, twins
+from lessons.l06_bahdanau_attention.forced_pronouns import forced_batch
 from lessons.l09_self_attention.interventions import (
     decode_states,
     minimal_pairs,

@@ -26,9 +26,9 @@ from course_lib.models.transformer import Transformer
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.pair import Pair
+from course_lib.text.toy.twins import pronoun_step, twins
 from course_lib.translation.ablation import head_name, multi_heads
 from course_lib.translation.shipped import shared
-from lessons.l06_bahdanau_attention.forced_pronouns import pronoun_step, twins
 
 Outputs = dict[str, Float[Tensor, "sentences queries value_dim"]]
 

@@ -9,6 +9,7 @@
     grow.py         extends it, step by step, to the requested length
     generate.py     `generate(n, seed=…)`: pairs of sentences
     splits.py       train, validation, test, and the four hard tests
+    twins.py        the minimal pairs, whose pronouns depend on the last word
     stored.py       the standard ones in a file, which is read faster than they are drawn
 
 How a sentence is made (`generate.draw`): first its length is drawn. A core says what it is about, in as few

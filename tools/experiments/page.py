@@ -74,7 +74,7 @@ def page() -> str:
         experiment = experiments()[name]
         anchor = re.sub(r"[^\w -]", "", heading(experiment)).replace(" ", "-")
         by_lesson.setdefault(experiment.lesson.partition(",")[0], []).append(f"[{name}](#{anchor})")
-    index = " · ".join(f"**{lesson}** {' '.join(links)}" for lesson, links in sorted(by_lesson.items()))
+    index = " · ".join(f"**{lesson}** {', '.join(links)}" for lesson, links in sorted(by_lesson.items()))
     sections = "\n\n".join(section(read_results(name)) for name in recorded())
     text = TEMPLATE.read_text(encoding="utf-8")
     return text.replace("{index}", f"By lesson: {index}").replace("{sections}", sections)

@@ -1,8 +1,8 @@
 """One palette and one figure style for the whole course.
 
-Figures have their own off-white background, so that they look right in JupyterLab, on GitHub and on a
-projector; on a dark page `PAGE_STYLE` inverts them. The hues are Okabe and Ito's: they can be
-distinguished with every common kind of colour blindness, and no meaning depends on red versus green.
+Pictures have their own off-white background, so that they look right in JupyterLab, on GitHub and on a
+projector; a dark page has a palette of its own. The hues are near Okabe and Ito's: they can be distinguished
+with every common kind of colour blindness, and no meaning depends on red versus green.
 
     >>> axes = figure(6, 3).subplots()      # never pyplot, which isn't thread-safe and keeps figures alive
 """
@@ -18,33 +18,49 @@ from matplotlib.colors import LinearSegmentedColormap
 if TYPE_CHECKING:  # slow to import
     from matplotlib.figure import Figure
 
-PAPER = "#FCFBF7"
-INK = "#22272E"
-SOFT_INK = "#646C77"
-HAIRLINE = "#DAD7CE"
+# Each colour has one meaning in the whole course: of query and asking, keys and what is asked (memory), values
+# and what flows on, the one accent (this step, this word, this mistake); the rest is grey. Inside cells alone,
+# query's blue is positive and key's orange negative. (light page, dark page)
+PALETTE = {
+    "paper": ("#FCFBF7", "#16191D"),
+    "ink": ("#22272E", "#E8E6E0"),
+    "soft": ("#646C77", "#9AA3AE"),
+    "hair": ("#DAD7CE", "#363C44"),
+    "wash": ("#F2EFE7", "#1F242A"),
+    "calm": ("#9FACB9", "#54616D"),
+    "query": ("#0072B2", "#56B4E9"),
+    "key": ("#B84E00", "#FF8A3D"),
+    "value": ("#007A59", "#3FC79F"),
+    "accent": ("#B5337E", "#F47DBD"),
+}
+PAPER, INK, SOFT_INK, HAIRLINE = (PALETTE[name][0] for name in ("paper", "ink", "soft", "hair"))
+QUERY, KEY, VALUE, ACCENT = (PALETTE[name][0] for name in ("query", "key", "value", "accent"))
+BLUE, ORANGE, GREEN, PINK = QUERY, KEY, VALUE, ACCENT
+YELLOW, SKY = "#E69F00", "#56B4E9"
 
-BLUE = "#0072B2"
-ORANGE = "#D55E00"
-GREEN = "#009E73"
-YELLOW = "#E69F00"
-PINK = "#CC79A7"
-SKY = "#56B4E9"
 
-QUERY, KEY, VALUE = BLUE, ORANGE, GREEN  # the same three colours in every lesson
+def palette(theme: int) -> str:
+    """The palette as CSS variables: of the light page (0) or the dark one (1)."""
+    return "".join(f"--{name}:{colours[theme]};" for name, colours in PALETTE.items())
+
 
 WEIGHTS = LinearSegmentedColormap.from_list("weights", [PAPER, "#C6DCEC", "#5BA3CF", BLUE, "#08335A"])
 SCORES = LinearSegmentedColormap.from_list(
     "scores", ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"]
 )
 
-# Inverts lightness and keeps hues. Each of our widgets adds these lines to the page, where they apply to all
-# pictures: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them. The first selector
-# matches JupyterLab's dark theme, the second that of the reading edition.
-PAGE_STYLE = """
-:is(body[data-jp-theme-light="false"], html[data-theme="dark"])
-  :is(.course-picture canvas, img.course-diagram, .jp-RenderedImage img.jp-needs-light-background) {
+DARK_PAGE = ':is(body[data-jp-theme-light="false"], html[data-theme="dark"])'  # JupyterLab, reading edition
+
+# Each of our widgets adds these lines to the page. SVG takes its colours from the variables; a stored one, in an
+# <img>, has both palettes and follows `color-scheme`. A filter inverts the lightness of PNGs and keeps hues.
+PAGE_STYLE = f"""
+.course-svg {{ {palette(0)} }}
+{DARK_PAGE} .course-svg {{ {palette(1)} }}
+img.course-still {{ color-scheme: light; }}
+{DARK_PAGE} img.course-still {{ color-scheme: dark; }}
+{DARK_PAGE} :is(.course-picture canvas, img.course-diagram, .jp-RenderedImage img.jp-needs-light-background) {{
   filter: invert(0.92) hue-rotate(180deg);
-}
+}}
 """
 
 DPI = 160  # twice the size at which it is shown, so that it is sharp on a high-resolution screen

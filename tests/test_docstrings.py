@@ -36,7 +36,7 @@ WITH_SHAPES = [name for name in MODULES if name.startswith(("course_lib.layers."
 PICTURES = {
     *("tools.authoring.build", "tools.authoring.editions", "tools.authoring.execute"),
     *("course_lib.explore.base", "course_lib.explore.control"),
-    *("course_lib.views.bars", "course_lib.views.heatmap", "course_lib.views.pillow_text"),
+    *("course_lib.views.bars", "course_lib.views.heatmap", "course_lib.explore.raster.pillow_text"),
     *("course_lib.teaching.code_reading", "course_lib.teaching.questions.guess"),
     *("course_lib.text.corpus", "course_lib.text.multi30k"),
 }

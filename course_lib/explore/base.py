@@ -1,73 +1,48 @@
-"""An explorable: a figure with at most three controls, and two or three goals to reach with them.
+"""An explorable: a picture with at most three controls, and two or three goals to reach with them.
 
-    >>> lab = SaturationLab()       # as the last line of a cell: controls, presets, goals, picture, text
-    >>> lab.preset("unscaled-512")
-    >>> lab.facts["mean_max"]       # the numbers in the picture
+    >>> lab = SoftDictionary()      # as the last line of a cell: controls, presets, goals, picture, text
+    >>> lab.preset("triple cream")
+    >>> lab.facts["weights"]        # the numbers in the picture
 
-A subclass defines its controls, the facts that follow from them (`compute`, a pure function), how it shows
-(`panels`, `heading`) and describes them (`describe`), its `goals`, and when these are met (`goals_met`).
+A subclass defines its controls, the facts that follow from them (`compute`, a pure function), how it looks
+(`draw`, from facts to SVG) and reads (`describe`), its `goals`, and when these are met (`goals_met`). Parts
+of the picture can be controls, too: course_lib/views/svg.py has `choice`, and a plane its `handle`.
 
 Goals depend on the facts alone. A goal is reached when the learner moves a control from a state that doesn't
-meet it to one that does. Presets and resets never count, because a button would have done the work.
+meet it to one that does. Presets, resets and play never count, because a button would have done the work.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
-from functools import cache, cached_property
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import ipywidgets
-from traitlets import HasTraits, link
+from traitlets import HasTraits, TraitError, link
 
-from course_lib import theme
-from course_lib.explore.blitting import BlittedFigure, Facts, Show
-from course_lib.explore.control import Choice, Control, Integer, Number, TextInput
+from course_lib.explore.control import Choice, Control, Integer, Number, Point, TextInput
+from course_lib.explore.live_picture import LivePicture
 from course_lib.explore.live_view import live_view
-from course_lib.explore.picture import Picture
-from course_lib.views.pillow_text import add_text
-from course_lib.views.static_image import MARGIN, StaticImage, encode_png
+from course_lib.views.picture import WIDTH, Picture
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-else:  # matplotlib's are slow to import, and explorables only annotate with them
-    Axes = Any
+__all__ = ["Choice", "Explorable", "Facts", "Integer", "Number", "Point", "TextInput"]
 
-__all__ = [
-    "Axes",
-    "Choice",
-    "Explorable",
-    "Facts",
-    "Integer",
-    "Number",
-    "Panel",
-    "Show",
-    "TextInput",
-    "blank_axes",
-]
-
-BASELINE, PANELS_TOP = 0.34, 0.46  # inches from the top: of the title, of the panels
-
-
-class Panel(NamedTuple):
-    title: str
-    draw: Callable[[Axes], Show]  # draws what stays, and returns the function that shows the rest
-    width: float = 1.0  # relative to the other panels
+Facts = dict[str, Any]
 
 
 class Explorable(HasTraits):
-    title: ClassVar[str] = ""  # short, because it is in the picture
+    title: ClassVar[str] = ""  # on the cover of a prediction
     question: ClassVar[str] = ""  # above the controls
-    size: ClassVar[tuple[float, float]] = (9.6, 3.8)  # inches of 80 CSS pixels; multiples of 0.2
+    size: ClassVar[tuple[float, float]] = (WIDTH, 380)  # pixels
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     goals: ClassVar[dict[str, str]] = {}  # their texts, by id
-    panels: ClassVar[tuple[Panel, ...]] = ()
     compute: ClassVar[Callable[..., Facts]]  # a staticmethod that takes the state as keyword arguments
     controls: ClassVar[tuple[Control, ...]] = ()  # collected from the class body, in its order
     main_control: ClassVar[str] = ""  # the one that the reading edition moves; default: the first
+    play: ClassVar[str] = ""  # the control that is time, if one is
     start: ClassVar[dict[str, Any]]  # the initial state
     _lock: ClassVar = threading.RLock()  # for all figures: a JupyterLab may run callbacks on a second thread
 
@@ -80,17 +55,22 @@ class Explorable(HasTraits):
         controls = {name: value for name, value in vars(cls).items() if isinstance(value, Control)}
         if controls:
             cls.controls = tuple(controls.values())
-            cls.start = {name: control.default_value for name, control in controls.items()}
+            cls.start = {name: control.default() for name, control in controls.items()}
 
     def __init__(self) -> None:
         super().__init__()
         self.reached_goals = set(self.goals) & set(Explorable.find_reached_goals(type(self).__name__))
-        self._picture: Picture | None = None
+        self._picture: Any = None  # the widget on the page
         self._last_state = self.start
         self._by_hand = True
         self.observe(self._update, names=list(self.start))
 
     # -- what a subclass defines ----------------------------------------------------------------------
+
+    @staticmethod
+    def draw(facts: Facts) -> Iterable[str]:
+        """The parts of the picture, as SVG: what they show, they take from the facts."""
+        raise NotImplementedError("An explorable must draw its picture: draw(facts) -> parts")
 
     @staticmethod
     def describe(facts: Facts) -> str:
@@ -100,11 +80,6 @@ class Explorable(HasTraits):
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         """For each goal, whether the current facts meet it; some compare with the facts at the start."""
         return {}
-
-    @staticmethod
-    def heading(facts: Facts) -> list[str]:
-        """The state in words, right of the title, for a stored notebook, which shows no controls."""
-        return []
 
     # -- what a lesson uses ---------------------------------------------------------------------------
 
@@ -137,27 +112,26 @@ class Explorable(HasTraits):
     def reset(self) -> None:
         self._set_state(self.start)
 
-    def static_image(self) -> StaticImage:
+    @classmethod
+    def picture_of(cls, facts: Facts) -> Picture:
+        return Picture(*cls.size, *cls.draw(facts), alt=cls.describe(facts))
+
+    def static_image(self) -> Picture:
         """The picture that a notebook stores: it shows no goals, so that it is the same for everyone."""
-        with self._lock:
-            self.shared_figure().update(self.facts)
-            return StaticImage(self.shared_figure().figure, self.description, drawn=True)
+        return self.picture_of(self.facts)
 
     @cached_property
     def view(self) -> ipywidgets.VBox:
         with self._lock:
-            background = self.shared_figure().background
-            size = {"width": background.shape[1], "height": background.shape[0]}
-            self._picture = Picture(
-                **size, background=encode_png(background), **self._picture_traits(self.facts)
-            )
-        widgets = [control.widget() for control in self.controls]
-        for control, widget in zip(self.controls, widgets, strict=True):
-            link((self, control.name), (widget, "value"))
+            self._picture = self._make_picture(self._picture_traits(self.facts))
+        linked = {control.name: control.widget() for control in self.controls}
+        widgets = {name: widget for name, widget in linked.items() if widget is not None}
+        for name, widget in widgets.items():
+            link((self, name), (widget, "value"))
         buttons = [_button(name, lambda _, name=name: self.preset(name)) for name in self.presets]
         buttons.append(_button("Reset", lambda _: self.reset()).add_class("course-reset"))
         question = ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>')
-        rows = [_row(widgets, "course-controls"), _row(buttons, "course-presets")]
+        rows = [_row(list(widgets.values()), "course-controls"), _row(buttons, "course-presets")]
         return ipywidgets.VBox([question, *rows, self._picture]).add_class("course-explorable")
 
     def __repr__(self) -> str:
@@ -172,34 +146,47 @@ class Explorable(HasTraits):
 
     # -- how it works ---------------------------------------------------------------------------------
 
-    @classmethod
-    @cache
-    def shared_figure(cls) -> BlittedFigure:
-        """One figure for all instances: running a cell fifty times makes one figure, not fifty."""
-        return BlittedFigure(theme.figure(*cls.size), cls.draw, cls.facts_at(cls.start))
+    def _make_picture(self, traits: dict[str, Any]) -> LivePicture:
+        label = self._control(self.play).label if self.play else ""
+        picture = LivePicture(play=label, **traits)
+        picture.on_msg(lambda _, content, buffers: self._receive(content))
+        return picture
 
-    @classmethod
-    def draw(cls, figure: Figure) -> Show:
-        """Draw the title, the state to the right of it, and the panels below."""
-        width, height = figure.get_size_inches()
-        left, bottom, baseline = MARGIN / width, MARGIN / height, 1 - BASELINE / height
-        inside = (left, bottom, 1 - 2 * left, 1 - bottom - PANELS_TOP / height)
-        figure.get_layout_engine().set(rect=inside, w_pad=0.06, h_pad=0.03)
-        figure.text(left, baseline, cls.title, fontsize=13, fontweight="bold", in_layout=False)
-        heading = add_text(figure, 1 - left, baseline, ha="right", colour=theme.SOFT_INK, size=11)
-        grid = figure.add_gridspec(1, len(cls.panels), width_ratios=[panel.width for panel in cls.panels])
-        all_axes = [figure.add_subplot(grid[i], title=panel.title) for i, panel in enumerate(cls.panels)]
-        shows = [panel.draw(axes) for panel, axes in zip(cls.panels, all_axes, strict=True)]
+    def _control(self, name: str) -> Control:
+        for control in self.controls:
+            if control.name == name:
+                return control
+        names = ", ".join(control.name for control in self.controls)
+        raise ValueError(f"{type(self).__name__} has no control {name!r}; it has {names}.")
 
-        def show_all(facts: Facts) -> None:
-            heading.set_text("   ·   ".join(cls.heading(facts)))
-            for show in shows:
-                show(facts)
+    def _receive(self, content: dict[str, Any]) -> None:
+        """What happened in the picture: something was set, dragged or played. Every report is answered."""
+        answer: dict[str, Any] = {"done": True}
+        try:
+            if "play" in content:
+                answer["last"] = self._play(first=content["play"] == "first")
+            elif "drag" in content:
+                control = self._control(content["drag"])
+                if not isinstance(control, Point):
+                    raise ValueError(f"{control.name} can't be dragged; only a Point can.")
+                self._set_state({control.name: control.value_at(*content["to"])}, by_hand=True)
+            else:
+                state = {self._control(name).name: value for name, value in content["set"].items()}
+                self._set_state(state, by_hand=True)
+        except (ValueError, TraitError) as error:
+            answer["error"] = str(error)
+        self._picture.send(answer)
 
-        return show_all
+    def _play(self, *, first: bool) -> bool:
+        """One step on, or back to the first; returns whether this is the last."""
+        values = list(self._control(self.play).values)
+        place = values.index(getattr(self, self.play))
+        place = 0 if first and place == len(values) - 1 else min(place + 1, len(values) - 1)
+        self._set_state({self.play: values[place]})
+        return place == len(values) - 1
 
-    def _set_state(self, state: dict[str, Any]) -> None:
-        self._by_hand = False
+    def _set_state(self, state: dict[str, Any], *, by_hand: bool = False) -> None:
+        self._by_hand = by_hand
         try:
             with self.hold_trait_notifications():  # notify after all values are set
                 for name, value in state.items():
@@ -235,10 +222,12 @@ class Explorable(HasTraits):
         return new_goals
 
     def _picture_traits(self, facts: Facts) -> dict[str, Any]:
-        self.shared_figure().update(facts)
-        tile_numbers, tiles = self.shared_figure().changed_tiles()
         goals = [{"text": text, "reached": goal in self.reached_goals} for goal, text in self.goals.items()]
-        return {"tile_numbers": tile_numbers, "tiles": tiles, "alt": self.describe(facts), "goals": goals}
+        return {**self._drawn(facts), "alt": self.describe(facts), "goals": goals}
+
+    def _drawn(self, facts: Facts) -> dict[str, Any]:
+        """The traits of the widget that hold the picture."""
+        return {"svg": self.picture_of(facts).svg}
 
 
 def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:
@@ -249,9 +238,3 @@ def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:
 
 def _row(children: list[ipywidgets.DOMWidget], css_class: str) -> ipywidgets.HBox:
     return ipywidgets.HBox(children).add_class("course-row").add_class(css_class)
-
-
-def blank_axes(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
-    """Axes without ticks and frame, to draw on."""
-    axes.set(xlim=x, ylim=y, xticks=(), yticks=())
-    axes.spines[:].set_visible(False)

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
-from traitlets import Enum, Float, Int, Unicode
+from traitlets import Enum, Float, Int, TraitError, Tuple, Unicode
+
+if TYPE_CHECKING:
+    from course_lib.views.plane import Plane
 
 MAX_LENGTH = 200  # characters of a text
 STYLE = {"description_width": "initial"}  # no label is cut off
@@ -25,7 +28,7 @@ class Control:
     name: str  # set by traitlets
     label: str  # short, because it is left of the slider
     values: Any  # all values it can take, in order; of a text, some samples
-    widget: Callable[[], ipywidgets.DOMWidget]  # makes a widget; the explorable sets and links its value
+    widget: Callable[[], Any]  # makes a widget, which the explorable sets and links; None: the picture has it
 
     def text_of(self, value: Any) -> str:
         """A value as the control shows it."""
@@ -95,6 +98,43 @@ class Number(Control, Float):
     def widget(self) -> ipywidgets.DOMWidget:
         limits = {"min": self.min, "max": self.max, "step": self._step, "readout_format": self._format}
         return ipywidgets.FloatSlider(**limits, description=self.label, style=STYLE)
+
+
+class Point(Control, Tuple):
+    """Two numbers: a place in a plane, where the learner drags a handle (`Plane.handle`).
+
+    A place is rounded to the step; outside the plane it's an error, but one that comes from a handle.
+    """
+
+    def __init__(self, label: str, plane: Plane, start: tuple[float, float], *, step: float):
+        super().__init__(Float(), Float(), default_value=start)
+        self.label, self.step, self._plane, self.values = label, step, plane, [start]
+
+    def validate(self, obj: object, value: Any) -> tuple[float, float]:
+        x, y = super().validate(obj, value)
+        for number, (low, high) in zip((x, y), (self._plane.x, self._plane.y), strict=True):
+            if not low <= number <= high:  # also NaN
+                raise TraitError(
+                    f"{self.label}: expected two numbers from {low:g} to {high:g}, got {value!r}."
+                )
+        return self.rounded(x, y)
+
+    def rounded(self, x: float, y: float) -> tuple[float, float]:
+        return round(round(x / self.step) * self.step, 6), round(round(y / self.step) * self.step, 6)
+
+    def value_at(self, across: float, down: float) -> tuple[float, float]:
+        """The value at a place of the page; from outside, the nearest one inside."""
+        limits = zip(
+            self._plane.value(float(across), float(down)), (self._plane.x, self._plane.y), strict=True
+        )
+        x, y = (min(high, max(low, number)) for number, (low, high) in limits)
+        return self.rounded(x, y)
+
+    def text_of(self, value: tuple[float, float]) -> str:
+        return ", ".join(f"{number:g}" for number in value)
+
+    def widget(self) -> None:
+        return None
 
 
 class TextInput(Control, Unicode):

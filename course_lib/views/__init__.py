@@ -1,24 +1,26 @@
-"""Figures drawn from arrays, never from models.
+"""Pictures from words and numbers, never from models.
 
-bars.py, lines.py, heatmap.py   charts, and the artists that explorables update on their own axes
-word_rows.py                    sentences with each word on the colour of its attention weight
-timeline.py                     events by year
-diagram.py                      named boxes and arrows
-run_dots.py                     one dot for each run, a row for each system
-static_image.py                 a figure as PNG bytes with alt text
-pillow_text.py                  text that changes on every update
+svg.py              words, lines, boxes and dots: all pictures are made of them
+picture.py          a picture with its size and alt text
+words.py, cells.py, shapes.py, plane.py   parts of pictures that explorables and figures compose
+heatmap.py, bars.py, word_rows.py, run_dots.py, translations.py   whole figures
+lines.py            curves, by matplotlib, in the same colours; static_image.py makes them PNG
+timeline.py, diagram.py   events by year, named boxes and arrows
 """
 
 from course_lib.views.bars import bars
 from course_lib.views.diagram import diagram
 from course_lib.views.heatmap import gallery, heatmap
 from course_lib.views.lines import Part, lines, panels
+from course_lib.views.picture import Picture
+from course_lib.views.run_dots import run_dots
 from course_lib.views.static_image import StaticImage
 from course_lib.views.timeline import timeline
 from course_lib.views.word_rows import word_rows
 
 __all__ = [
     "Part",
+    "Picture",
     "StaticImage",
     "bars",
     "diagram",
@@ -26,6 +28,7 @@ __all__ = [
     "heatmap",
     "lines",
     "panels",
+    "run_dots",
     "timeline",
     "word_rows",
 ]

@@ -3,39 +3,25 @@
     >>> heatmap(weights, rows=["it", "was"], columns=["cat", "water", "cold"], title="Attention")
     >>> gallery({"A": weights, "B": other}, rows=target, columns=source, row_name="target", alt="Two maps.")
 
-An explorable updates a heat map on its own axes:
-
-    >>> cells = Heatmap(axes, ["it", "was"], ["cat", "water", "cold"])
-    >>> cells.show(weights)
-
-The colours of attention weights go from 0 (paper) to 1 (dark blue). Those of scores go from orange (negative)
-to blue (positive), with 0 in the middle. A masked score (−inf) is grey.
+A weight of 1 has the full colour. Scores are blue (positive) or orange (negative), the largest in full colour.
+A masked score (−inf) is grey.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
 
 import numpy as np
-from matplotlib.colors import Normalize, to_rgba
 
-from course_lib import theme
-from course_lib.formatting import minus
-from course_lib.views.pillow_text import add_text
-from course_lib.views.static_image import MARGIN, StaticImage, fit, to_array, to_labels
-
-if TYPE_CHECKING:  # slow to import
-    from matplotlib.axes import Axes
+from course_lib.views.cells import word_map
+from course_lib.views.picture import WIDTH, Picture
+from course_lib.views.static_image import to_array, to_labels
+from course_lib.views.svg import number, width_of, word
 
 Kind = Literal["weights", "scores"]
-MASKED = "#C9C6BD"
 MAPS_PER_ROW = 3
-CELL_SIZE, MAX_SIZE = (
-    0.165,
-    2.7,
-)  # inches, in a gallery: the side of a cell, and the longer side of a map at most
-LABEL_WIDTH, LABEL_HEIGHT = 0.62, 1.05  # inches, in a gallery: left of a map; under it, with the title above
+TEXT, MARGIN, HEAD = 12, 14, 34  # pixels: of the words, around everything, above a map that has a title
 
 
 def heatmap(
@@ -51,31 +37,36 @@ def heatmap(
     column_name: str = "keys",
     marks: Collection[tuple[int, int]] = (),
     alt: str | None = None,
-) -> StaticImage:
+) -> Picture:
     """A heat map of one matrix. `marks` draws rings in cells, each given as (row, column)."""
+    if kind not in ("weights", "scores"):
+        raise ValueError(f'A heat map shows kind="weights" or kind="scores", not {kind!r}.')
     cells = to_array(matrix, ndim=2, name="The matrix of a heat map")
     row_labels = to_labels(rows, count=cells.shape[0], name="Labels of the rows")
     column_labels = to_labels(columns, count=cells.shape[1], name="Labels of the columns")
-    axes = theme.figure().subplots()
-    panel = Heatmap(axes, row_labels, column_labels, kind=kind)
-    panel.show(cells)
-    axes.set(xlabel=column_name, ylabel=row_name)
-    axes.set_title(title)
-    if numbers:
-        for (row, column), value in np.ndenumerate(cells):
-            text, colour = minus(f"{value:.{digits}f}").replace("inf", "∞"), panel.text_colour(value)
-            add_text(axes, column + 0.5, row + 0.5, text, ha="center", va="center", colour=colour, size=9.5)
-    panel.draw_rings(marks, cells, diameter=9, width=1.6)
-    side = min(0.6 if numbers else 0.42, 8.0 / max(cells.shape))  # of one cell, in inches
-    fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
-    largest = "no cell contains a number"
-    if np.isfinite(cells).any():
-        row, column = np.unravel_index(np.where(np.isfinite(cells), cells, -np.inf).argmax(), cells.shape)
-        position = f"row {row_labels[row]}, column {column_labels[column]}"
-        largest = f"the largest, {cells[row, column]:.{digits}f}, is in {position}"
-    shown = "attention weights" if kind == "weights" else kind
-    size = f"{len(row_labels)} by {len(column_labels)}"
-    return StaticImage(axes.figure, alt=alt or f"{title or 'Heat map'}: {shown}, {size}; {largest}.")
+    left, below, upright = _room(row_labels, column_labels, 44 if numbers else 0)
+    left += 18 * bool(row_name)
+    across = min(46 if numbers else 30, (WIDTH - left - MARGIN) / cells.shape[1])
+    down = min(28 if numbers else 30, across)
+    top = MARGIN + HEAD * bool(title)
+    width, height = across * cells.shape[1], down * cells.shape[0]
+    middle = top + height / 2
+    parts = [
+        word(MARGIN, 26, title, 15, anchor="start", bold=True),
+        word(MARGIN + 4, middle, row_name, TEXT, "soft", transform=f"rotate(-90 {MARGIN + 4} {number(middle)})"),
+        word_map(
+            left, top, cells, rows=row_labels, columns=column_labels, size=(across, down), text=TEXT, rings=marks,
+            digits=digits if numbers else None, largest=_largest(cells, kind), upright=upright,
+        ),
+        word(left + width / 2, top + height + below + 14, column_name, TEXT, "soft"),
+    ]  # fmt: skip
+    whole = max(left + width + MARGIN, width_of(title, 16) + 2 * MARGIN)
+    return Picture(
+        whole,
+        top + height + below + 26,
+        *parts,
+        alt=alt or _describe(cells, row_labels, column_labels, title, kind, digits),
+    )
 
 
 def gallery(
@@ -87,7 +78,7 @@ def gallery(
     column_name: str = "keys",
     marks: Collection[tuple[int, int]] = (),
     alt: str,
-) -> StaticImage:
+) -> Picture:
     """Up to nine heat maps of attention weights, each with its name. `marks` rings the same cells of each."""
     if not 1 <= len(maps) <= 9:
         raise ValueError(f"A gallery has 1 to 9 maps; {len(maps)} were given.")
@@ -95,72 +86,53 @@ def gallery(
     shape = next(iter(matrices.values())).shape
     row_labels = to_labels(rows, count=shape[0], name="Labels of the rows")
     column_labels = to_labels(columns, count=shape[1], name="Labels of the columns")
+    for name, matrix in matrices.items():
+        if matrix.shape != shape:
+            raise ValueError(f"Map {name!r} has the shape {matrix.shape}; the first one has {shape}.")
     n_rows = -(-len(maps) // MAPS_PER_ROW)
     n_columns = -(-len(maps) // n_rows)  # no row is much shorter than the others
-    side = min(CELL_SIZE, MAX_SIZE / max(shape))
-    width = n_columns * (side * shape[1] + LABEL_WIDTH) + 2 * MARGIN
-    height = n_rows * (side * shape[0] + LABEL_HEIGHT) + 2 * MARGIN
-    figure = theme.figure(width, height)
-    inside = (MARGIN / width, MARGIN / height, 1 - 2 * MARGIN / width, 1 - 2 * MARGIN / height)
-    figure.get_layout_engine().set(rect=inside, w_pad=0.05, h_pad=0.05)
-    grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    left, below, upright = _room(row_labels, column_labels, 0)
+    side = min(24, ((WIDTH - 2 * MARGIN) / n_columns - left) / shape[1])
+    step = left + side * shape[1] + MARGIN, HEAD + side * shape[0] + below + MARGIN
+    parts = []
     for i, (name, matrix) in enumerate(matrices.items()):
-        axes = grid[i]
-        panel = Heatmap(axes, row_labels, column_labels)
-        panel.show(matrix)
-        axes.tick_params(labelsize=7.5, length=0, pad=1.5)
-        axes.set_title(name, fontsize=12)
-        panel.draw_rings(marks, matrix, diameter=4.5, width=1)
-        if i % n_columns:
-            axes.set_yticklabels([])
-        if i < len(maps) - n_columns:
-            axes.set_xticklabels([])
-    for axes in grid[len(maps) :]:
-        axes.set_visible(False)
-    figure.supxlabel(column_name, fontsize=10, color=theme.SOFT_INK)
-    figure.supylabel(row_name, fontsize=10, color=theme.SOFT_INK)
-    return StaticImage(figure, alt=alt)
+        x, y = left + step[0] * (i % n_columns), HEAD + step[1] * (i // n_columns)
+        parts.append(word(x, y - 9, name, 13, anchor="start", bold=True))
+        labels = {"rows": row_labels, "columns": column_labels, "upright": upright}
+        parts.append(
+            word_map(
+                x, y, matrix, **labels, size=side, text=min(TEXT, max(11, side)), rings=marks, name=f"{i}-"
+            )
+        )
+    width, height = step[0] * n_columns + MARGIN, step[1] * n_rows + 20
+    says = f"rows: {row_name}, columns: {column_name}"
+    parts.append(word(width - MARGIN, height - 8, says, TEXT, "soft", "end"))
+    return Picture(width, height, *parts, alt=alt)
 
 
-class Heatmap:
-    """Cells with a thin line between them; row 0 is at the top."""
+def _room(rows: list[str], columns: list[str], upright_width: float) -> tuple[float, float, bool]:
+    """Pixels left of a map for its words, pixels below, and whether the words below stand upright."""
+    left = MARGIN + max(width_of(text, TEXT) for text in rows) + 10
+    widest = max(width_of(text, TEXT) for text in columns)
+    upright = widest <= max(upright_width, 22)
+    if not upright:
+        left = max(left, MARGIN + 0.77 * width_of(columns[0], TEXT))
+    return left, 18 if upright else 12 + 0.65 * widest, upright
 
-    def __init__(self, axes: Axes, rows: Sequence[str], columns: Sequence[str], *, kind: Kind = "weights"):
-        if kind not in ("weights", "scores"):
-            raise ValueError(f'A heat map shows kind="weights" or kind="scores", not {kind!r}.')
-        self._axes, self._kind = axes, kind
-        shape = (len(rows), len(columns))
-        self._colours = (theme.WEIGHTS if kind == "weights" else theme.SCORES).with_extremes(bad=MASKED)
-        lines = {"edgecolors": theme.HAIRLINE, "linewidth": 0.8}
-        # pcolormesh, not imshow: it draws a matrix of this size twenty times faster
-        self._mesh = axes.pcolormesh(np.zeros(shape), cmap=self._colours, norm=Normalize(0, 1), **lines)
-        axes.set_xlim(0, shape[1])
-        axes.set_ylim(shape[0], 0)
-        axes.set_aspect("equal")
-        axes.spines[:].set_visible(False)
-        axes.set_yticks(np.arange(shape[0]) + 0.5, rows)
-        axes.set_xticks(np.arange(shape[1]) + 0.5, columns)
-        for label in (*axes.get_yticklabels(), *axes.get_xticklabels()):
-            label.set_parse_math(False)  # `$x$` is a word here, not a formula
-        if max(map(len, columns)) > 4:
-            for label in axes.get_xticklabels():
-                label.set(rotation=40, ha="right", rotation_mode="anchor")
 
-    def show(self, matrix: np.ndarray) -> None:
-        cells = np.ma.masked_invalid(matrix)
-        largest = 1.0 if self._kind == "weights" else float(np.abs(cells).max() or 1.0)
-        self._mesh.norm.vmin = 0.0 if self._kind == "weights" else -largest
-        self._mesh.norm.vmax = largest
-        self._mesh.set_array(cells)
-        self._mesh.stale = True  # matplotlib marks it only if the scale changes too
+def _largest(cells: np.ndarray, kind: Kind) -> float:
+    finite = np.abs(cells[np.isfinite(cells)])
+    return 1.0 if kind == "weights" else float(finite.max(initial=0.0)) or 1.0
 
-    def text_colour(self, value: float) -> str:
-        """The colour in which text is readable on a cell of this value."""
-        return theme.ink_on(self._colours(self._mesh.norm(value)) if np.isfinite(value) else to_rgba(MASKED))
 
-    def draw_rings(
-        self, marks: Collection[tuple[int, int]], matrix: np.ndarray, *, diameter: float, width: float
-    ) -> None:
-        for row, column in sorted(marks):
-            ring = {"ms": diameter, "mfc": "none", "mec": self.text_colour(matrix[row, column]), "mew": width}
-            self._axes.plot(column + 0.5, row + 0.5, "o", **ring)
+def _describe(
+    cells: np.ndarray, rows: list[str], columns: list[str], title: str, kind: Kind, digits: int
+) -> str:
+    largest = "no cell contains a number"
+    if np.isfinite(cells).any():
+        row, column = np.unravel_index(np.where(np.isfinite(cells), cells, -np.inf).argmax(), cells.shape)
+        largest = (
+            f"the largest, {cells[row, column]:.{digits}f}, is in row {rows[row]}, column {columns[column]}"
+        )
+    shown = "attention weights" if kind == "weights" else kind
+    return f"{title or 'Heat map'}: {shown}, {len(rows)} by {len(columns)}; {largest}."

@@ -1,33 +1,23 @@
 """One dot for each run, a row for each system: what varies between runs is seen, not summed up.
 
-    >>> runs = {"Transformer": [10.0, 11.2, 13.0], "Bahdanau": [56.4, 58.0, 61.6]}
-    >>> figure, alt = run_dots(runs, title="% correct"), in_words(runs)
-    >>> alt
-    'Transformer: 10.0, 11.2, 13.0; Bahdanau: 56.4, 58.0, 61.6'
-
-An explorable updates the dots on its own axes:
-
-    >>> dots = RunDots(figure.axes[0], 2)
-    >>> dots.show([[12.5, 13.0], [57.0, 61.0]], ["RCTM", "Bahdanau"])
+>>> run_dots({"Transformer": [10.0, 11.2, 13.0], "Bahdanau": [56.4, 58.0, 61.6]}, title="% correct")
+Picture('% correct: Transformer: 10.0, 11.2, 13.0; Bahdanau: 56.4, 58.0, 61.6.')
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from course_lib import theme
-from course_lib.formatting import fixed
-from course_lib.views.static_image import fit
-
-if TYPE_CHECKING:  # slow to import
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from course_lib.formatting import fixed, minus
+from course_lib.views.picture import Picture
+from course_lib.views.plane import Plane
+from course_lib.views.shapes import run_rows
+from course_lib.views.svg import width_of, word
 
 Runs = Sequence[float]
-ROW_HEIGHT, SCALE_WIDTH = 0.23, 3.6  # inches
+ROW, SCALE, MARGIN = 24, 300, 16  # pixels
 
 
 def in_words(rows: Mapping[str, Runs], digits: int = 1) -> str:
@@ -36,50 +26,35 @@ def in_words(rows: Mapping[str, Runs], digits: int = 1) -> str:
 
 
 def run_dots(
-    rows: Mapping[str, Runs], *, title: str = "", colours: Sequence[str] | None = None, zero: bool = False
-) -> Figure:
-    """A figure with one row of dots for each name; with `zero`, there is a line at 0."""
-    axes = theme.figure().subplots()
+    rows: Mapping[str, Runs], *, title: str = "", fills: Mapping[str, str] | None = None, zero: bool = False
+) -> Picture:
+    """One row of dots for each name; with `zero`, there is a line at 0."""
     numbers = np.concatenate([[0.0] if zero else [], *rows.values()])
     numbers = numbers[np.isfinite(numbers)]
-    least, most = (numbers.min(), numbers.max()) if len(numbers) else (0.0, 1.0)
+    least, most = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     margin = 0.05 * (most - least) or 0.05 * abs(most) or 0.5
-    axes.set_xlim(least - margin, most + margin)
-    if zero:
-        axes.axvline(0, color=theme.SOFT_INK, linewidth=1, zorder=0.6)
-    RunDots(axes, len(rows)).show(list(rows.values()), list(rows), colours)
-    axes.set_title(title)
-    axes.locator_params(axis="x", nbins=6)
-    fit(axes, width=SCALE_WIDTH, height=ROW_HEIGHT * len(rows) + 0.05)
-    return axes.figure
+    left, top = MARGIN + 12 + max(width_of(name, 12) for name in rows), 42 if title else 12
+    height = ROW * len(rows)
+    plane = Plane(left, top, SCALE, height, (least - margin, most + margin), (0, 1))
+    ticks = {tick: minus(text) for tick, text in round_numbers(least - margin, most + margin).items()}
+    parts = [
+        word(MARGIN, 26, title, 14, anchor="start", bold=True),
+        run_rows(left, top, rows, plane, row=ROW, fills=fills, zero=zero),
+        plane.scale_x(ticks),
+    ]
+    width = max(left + SCALE + MARGIN, width_of(title, 15) + 2 * MARGIN)
+    return Picture(width, top + height + 28, *parts, alt=f"{title or 'Runs'}: {in_words(rows)}.")
 
 
-def _plain_text(axes: Axes, x: float, y: float, *, coords: str, **style: Any) -> Any:
-    return axes.text(x, y, "", transform=axes.transAxes, **style)
+def round_numbers(low: float, high: float, most: int = 6) -> dict[float, str]:
+    """Round numbers between two limits, as a scale shows them.
 
-
-class RunDots:
-    """Rows of dots on axes; x is in the units of their x axis, row 0 is at the top.
-
-    `add` makes the names to the left of the dots: `add_text`, where an explorable changes them often.
+    >>> round_numbers(0.2, 4.1)
+    {1.0: '1', 2.0: '2', 3.0: '3', 4.0: '4'}
     """
-
-    def __init__(self, axes: Axes, n_rows: int, *, add: Callable[..., Any] = _plain_text, size: float = 9):
-        axes.set(ylim=(n_rows - 0.5, -0.5), yticks=())
-        axes.spines["left"].set_visible(False)
-        [self._lines] = axes.plot([], [], color=theme.HAIRLINE, linewidth=0.8, zorder=0.5)
-        self._dots = axes.scatter([], [], s=size**2 / 2.5, alpha=0.8, linewidths=0, zorder=3)
-        heights = 1 - (np.arange(n_rows) + 0.5) / n_rows
-        style = {"ha": "right", "va": "center", "size": size, "coords": "axes"}
-        self.names = [add(axes, -0.02, y, **style) for y in heights]
-        self._axes = axes
-
-    def show(self, rows: Sequence[Runs], names: Sequence[str], colours: Sequence[str] | None = None) -> None:
-        places, counts = np.arange(len(rows)), [len(runs) for runs in rows]
-        low, high = self._axes.get_xlim()
-        self._lines.set_data(np.tile([low, high, np.nan], len(rows)), np.repeat(places, 3))
-        numbers = np.concatenate([[], *rows])
-        self._dots.set_offsets(np.column_stack([numbers, np.repeat(places, counts)]))
-        self._dots.set_facecolor(list(np.repeat(colours or [theme.BLUE] * len(rows), counts)))
-        for number, text in enumerate(self.names):
-            text.set_text(names[number] if number < len(names) else "")
+    rough = (high - low) / most
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(float(power * unit) for unit in (1, 2, 5, 10) if power * unit >= rough)
+    decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+    first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
+    return {round(i * step, 10): f"{i * step:.{decimals}f}" for i in range(first, last + 1)}

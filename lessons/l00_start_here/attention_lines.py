@@ -19,11 +19,11 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextToPath
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Explorable, Facts, Integer, Panel, Show, blank_axes
+from course_lib.explore.raster.artists import Rectangles
+from course_lib.explore.raster.base import Axes, Facts, Integer, Panel, RasterExplorable, Show, blank_axes
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import Rectangles
-from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l00_start_here.long_sentences import LONG_SENTENCE
 
 IN_ENGLISH = (  # of each French word
@@ -125,7 +125,7 @@ def opacity(target: int, now: int) -> float:
     return 0.0 if target > now else 0.85 if target == now else 0.3
 
 
-class AttentionLines(Explorable):
+class AttentionLines(RasterExplorable):
     title = "Attention, word by word"
     question = "Which English words does the network attend to for each French word?"
     size = (9.6, 3.4)

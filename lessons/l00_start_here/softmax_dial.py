@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Explorable, Facts, Number, Panel, Show
+from course_lib.explore.raster.artists import Bars
+from course_lib.explore.raster.base import Axes, Facts, Number, Panel, RasterExplorable, Show
 from course_lib.formatting import fixed
-from course_lib.views.bars import Bars
 
 WORDS = ("cat", "water", "drank")
 SCORES = np.array([1.0, 0.5, 0.0])
@@ -49,7 +49,7 @@ def _add_grid(axes: Axes) -> None:
     axes.tick_params(axis="x", labelsize=11, labelcolor=theme.INK)
 
 
-class SoftmaxDial(Explorable):
+class SoftmaxDial(RasterExplorable):
     title = "Softmax dial"
     question = "Three scores become three probabilities. What does the multiplier do to them?"
     size = (9.6, 3.2)

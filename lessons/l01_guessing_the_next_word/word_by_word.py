@@ -19,13 +19,23 @@ import torch
 from matplotlib.colors import to_rgba
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Number, Panel, Show, blank_axes
+from course_lib.explore.raster.artists import HorizontalBars
+from course_lib.explore.raster.base import (
+    Axes,
+    Choice,
+    Facts,
+    Integer,
+    Number,
+    Panel,
+    RasterExplorable,
+    Show,
+    blank_axes,
+)
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed, significant
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.search import suppress
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import HorizontalBars
-from course_lib.views.pillow_text import add_text, set_texts
 
 MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
 LONGEST = 18  # words
@@ -140,7 +150,7 @@ def draw_next(axes: Axes) -> Show:
     return show
 
 
-class WordByWord(Explorable):
+class WordByWord(RasterExplorable):
     title = "Word by word"
     question = "A model generates text: it takes the words so far, samples the next one, and repeats."
     size = (9.6, 3.4)

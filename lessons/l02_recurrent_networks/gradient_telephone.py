@@ -17,11 +17,11 @@ from functools import cache, lru_cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Number, Panel, Show
+from course_lib.explore.raster.artists import Rectangles
+from course_lib.explore.raster.base import Axes, Choice, Facts, Integer, Number, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Rectangles
 from course_lib.views.lines import add_marker
-from course_lib.views.pillow_text import add_text
 
 HIDDEN, LONGEST, SEED = 8, 100, 1
 ACTIVATIONS = ("linear", "tanh", "sigmoid")
@@ -116,7 +116,7 @@ def draw_derivatives(axes: Axes) -> Show:
     return show
 
 
-class GradientTelephone(Explorable):
+class GradientTelephone(RasterExplorable):
     title = "Gradient through time"
     question = "A gradient of norm 1 starts at the last step. How much of it reaches the first?"
     factor = Number("matrix factor", 0.5, 1.2, 1.0, step=0.05)

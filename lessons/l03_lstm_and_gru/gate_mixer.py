@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
+from course_lib.explore.raster.artists import Bars
+from course_lib.explore.raster.base import Axes, Choice, Facts, Number, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Bars
 from course_lib.views.lines import add_marker, format_log_ticks
-from course_lib.views.pillow_text import add_text
 
 LOWEST, HIGHEST = -2.0, 4.0  # forget biases
 LENGTHS = (10, 20, 30, 50, 100)
@@ -109,7 +109,7 @@ def draw_half_life(axes: Axes) -> Show:
     return show
 
 
-class GateMixer(Explorable):
+class GateMixer(RasterExplorable):
     title = "Gate mixer"
     question = "A cell state starts at 1. What makes the cell remember it, and what makes it forget?"
     forget_bias = Number("forget bias", LOWEST, HIGHEST, 0.0, step=0.5)

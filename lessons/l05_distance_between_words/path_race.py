@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, blank_axes
+from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show, blank_axes
+from course_lib.explore.raster.pillow_text import add_text
 from course_lib.views.lines import add_marker, format_log_ticks
-from course_lib.views.pillow_text import add_text
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (2, 3, 5, 7, 9)
@@ -123,7 +123,7 @@ def draw_growth(axes: Axes) -> Show:
     return show
 
 
-class PathRace(Explorable):
+class PathRace(RasterExplorable):
     title = "Path-length racetrack"
     question = "How many hops separate the first word from the last?"
     n = Choice("words", LENGTHS, 8)

@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.raster.artists import Heatmap, Rectangles
+from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed
 from course_lib.results import runs
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.views.bars import Rectangles
-from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import add_marker
-from course_lib.views.pillow_text import add_text, set_texts
 
 STEPS = (0, 50, 100, 150, 200, 250, 300, 350, 400, 500, 600, 1000, 2000, 4000)
 SENTENCES = {  # the name in the results, the source, the correct translation
@@ -147,7 +146,7 @@ def shortened(text: str) -> str:
     return text[:LONGEST].rsplit(" ", 1)[0] + " …"
 
 
-class AttentionEmerges(Explorable):
+class AttentionEmerges(RasterExplorable):
     title = "Attention emerges"
     question = "Move the slider through the training run. When do the attention weights become an alignment?"
     size = (9.6, 4.8)

@@ -18,14 +18,22 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
+from course_lib.explore.raster.artists import Heatmap, HorizontalBars
+from course_lib.explore.raster.base import (
+    Axes,
+    Choice,
+    Facts,
+    Integer,
+    Panel,
+    RasterExplorable,
+    Show,
+    blank_axes,
+)
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed, minus
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import HorizontalBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.pillow_text import add_text, set_texts
 
 SENTENCES = {
     "thirsty": "the cat drank the water because it was thirsty",
@@ -103,7 +111,7 @@ def draw_map(axes: Axes) -> Show:
     return show
 
 
-class AttentionStepper(Explorable):
+class AttentionStepper(RasterExplorable):
     title = "Additive attention, step by step"
     question = "Before each word, the decoder scores every annotation. Which one gets the most attention?"
     size = (9.6, 4.0)

@@ -15,11 +15,20 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, blank_axes
+from course_lib.explore.raster.artists import Rectangles
+from course_lib.explore.raster.base import (
+    Axes,
+    Choice,
+    Facts,
+    Number,
+    Panel,
+    RasterExplorable,
+    Show,
+    blank_axes,
+)
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed, minus
 from course_lib.layers.scores import additive, cosine, dot, general, location, scaled_dot
-from course_lib.views.bars import Rectangles
-from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l00_start_here.softmax_dial import softmax
 
 TURN = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # q W is q turned by 90° to the left
@@ -131,7 +140,7 @@ def favourite(facts: Facts, name: str) -> int:
     return int(facts["weights"][list(SCORES).index(name)].argmax())
 
 
-class ScoreZoo(Explorable):
+class ScoreZoo(RasterExplorable):
     title = "Score zoo"
     question = "One query, three keys: when do the score functions disagree about the best key?"
     size = (9.6, 4.0)

@@ -18,7 +18,9 @@ import torch
 from torch import Tensor
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.raster.artists import Heatmap, Rectangles
+from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed
 from course_lib.layers.attention import masked_softmax
 from course_lib.layers.local import gaussian_window, local_mask, monotonic_centres
@@ -26,9 +28,6 @@ from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import Shipped, shared
-from course_lib.views.bars import Rectangles
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.pillow_text import add_text, set_texts
 
 ENGLISH = "these classrooms were not big and the queens sold this cat near the castle"
 FRENCH = "ces salles de classe n' étaient pas grandes et les reines ont vendu ce chat près du château"
@@ -153,7 +152,7 @@ def draw_sums(axes: Axes) -> Show:
     return show
 
 
-class WindowLab(Explorable):
+class WindowLab(RasterExplorable):
     title = "Window lab"
     question = "How wide a window, and how sharp a softmax, does a trained translator need?"
     size = (7.0, 5.0)

@@ -16,11 +16,11 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
+from course_lib.explore.raster.artists import Bars
+from course_lib.explore.raster.base import Axes, Choice, Facts, Integer, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Bars
 from course_lib.views.lines import add_marker, format_log_ticks
-from course_lib.views.pillow_text import add_text
 from lessons.l00_start_here.softmax_dial import softmax
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -135,7 +135,7 @@ def draw_gradients(axes: Axes) -> Show:
     return show
 
 
-class SaturationLab(Explorable):
+class SaturationLab(RasterExplorable):
     title = "Saturation lab"
     question = "Why divide the scores by √d_k rather than by 1 or d_k?"
     d_k = Choice("d_k", WIDTHS, 64)

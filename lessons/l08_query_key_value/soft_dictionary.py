@@ -1,39 +1,39 @@
 """The soft dictionary: a lookup on a menu that returns a weighted sum over all dishes.
 
-    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # low: the best key alone
-    array([0.99, 0.01, 0.  , 0.  , 0.  ])
+    >>> compute(query=(1.0, 0.5), temperature=0.02, cream=10)["weights"].round(2)    # low: the best key alone
+    array([1., 0., 0., 0., 0.])
 
-The query describes what you would like to eat. The key of a dish says how sweet and how crunchy it is, and
-its value how much sugar, protein and fat it has. The waffle can be edited: its key by `crunch`, its value by
-`cream`.
+The query describes what you would like to eat: sweet or savoury, crunchy or soft. The key of a dish says what
+it is, and its value how much sugar, protein and fat it has. The picture shows sugar and fat as a plane of
+their own, in which the context vector is a point: it never leaves the polygon of the values.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from matplotlib.colors import to_rgba
+from collections.abc import Iterable, Sequence
 
-from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, blank_axes
-from course_lib.formatting import fixed, minus
-from course_lib.views.bars import Rectangles
-from course_lib.views.pillow_text import add_text
+import numpy as np
+
+from course_lib.explore.base import Choice, Explorable, Facts, Point
+from course_lib.formatting import fixed
+from course_lib.views.plane import Plane
+from course_lib.views.shapes import side_bars
+from course_lib.views.svg import belongs, dot, group, line, number, tag, word
 from lessons.l00_start_here.softmax_dial import softmax
 
 DISHES = ("waffle", "apple", "ice cream", "nachos", "soup")
 NUTRIENTS = ("sugar", "protein", "fat")
-QUERY = np.array([1.0, 0.5])  # something sweet, and rather crunchy
+QUERY = (1.0, 0.5)  # something sweet, and rather crunchy
 KEYS = np.array([[0.9, 0.2], [0.5, 0.8], [0.9, -0.8], [-0.7, 0.9], [-0.8, -0.7]])  # sweet, crunchy
 GRAMS = [[20.0, 7.0, 10.0], [19.0, 0.0, 0.0], [28.0, 5.0, 14.0], [2.0, 6.0, 24.0], [4.0, 9.0, 5.0]]
 VALUES = np.array(GRAMS)
-WAFFLE, APPLE, CRUNCHY, FAT = 0, 1, 1, 2
+WAFFLE, SUGAR, FAT = 0, 0, 2
 TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
+CREAM = {10: "plain", 30: "triple cream"}  # grams of fat of the waffle
 
-ROWS = np.arange(len(DISHES))  # one row for each dish, and below a rule their weighted sum
-RULE, SUM_ROW, ROW_ENDS = len(DISHES) - 0.4, len(DISHES) + 0.1, (len(DISHES) + 0.65, -1.0)
-MOST_CREAM = 40.0
-GRAM = 0.66 / MOST_CREAM  # the width of a gram: the longest bar leaves room for its number
-STARTS = 1.15 * np.arange(len(NUTRIENTS))  # left edges of the three columns
+TASTES = Plane(34, 66, 262, 262, (-1.3, 1.3), (-1.3, 1.3))
+GRAM_PLANE = Plane(352, 66, 228, 262, (0, 32), (0, 36))
+BARS = 664  # where the bars of the attention weights start
 
 
 def look_up(
@@ -44,141 +44,140 @@ def look_up(
     return weights @ values, weights
 
 
-def compute(*, temperature: float, crunch: float, cream: float) -> Facts:
-    keys, values = KEYS.copy(), VALUES.copy()
-    keys[WAFFLE, CRUNCHY], values[WAFFLE, FAT] = crunch, cream
-    context, weights = look_up(QUERY, keys, values, temperature)
-    scores = keys @ QUERY
+def compute(*, query: tuple[float, float], temperature: float, cream: int) -> Facts:
+    values = VALUES.copy()
+    values[WAFFLE, FAT] = cream
+    context, weights = look_up(np.array(query), KEYS, values, temperature)
     return {
-        "query": QUERY,
-        "keys": keys,
-        "scores": scores,
+        "scores": KEYS @ np.array(query),
+        "keys": KEYS,
         "weights": weights,
         "values": values,
         "context": context,
     }
 
 
-def draw_keys(axes: Axes) -> Show:
-    """The query and the keys as arrows; only the waffle's key moves."""
-    blank_axes(axes, x=(-1.4, 1.75), y=(-1.3, 1.25))
-    axes.set(aspect="equal", anchor="N")
-    axes.plot([-1.3, 1.7], [0, 0], color=theme.HAIRLINE, linewidth=1, zorder=0)
-    axes.plot([0, 0], [-1.25, 1.2], color=theme.HAIRLINE, linewidth=1, zorder=0)
-    tastes = {"sweet": (1.72, -0.04), "savoury": (-1.35, -0.04)}
-    for name, (x, y) in {**tastes, "crunchy": (0.05, 1.22), "soft": (0.05, -1.27)}.items():
-        sides = {"ha": "right" if x > 1 else "left", "va": "bottom" if y < -1 else "top"}
-        axes.text(x, y, name, fontsize=8.5, color=theme.SOFT_INK, **sides)
-    for (x, y), name in zip(KEYS[1:], DISHES[1:], strict=True):
-        _arrow(axes, x, y, theme.KEY)
-        side, right = ("right", -0.06) if name == "ice cream" else ("center", 0)  # beside the waffle's
-        up, level = (0.08, "bottom") if y > 0 else (-0.1, "top")
-        axes.text(x + right, y + up, name, ha=side, va=level, fontsize=9, color=theme.KEY)
-    _arrow(axes, *QUERY, theme.QUERY)
-    axes.text(1.06, 0.53, "query", color=theme.QUERY, size=9.5, fontweight="bold", va="bottom")
-    formula = "softmax(key · query ÷ temperature)"
-    axes.text(0, -0.02, formula, transform=axes.transAxes, va="top", fontsize=9, color=theme.SOFT_INK)
-    [shaft] = axes.plot([], [], color=theme.KEY, linewidth=2.6)
-    [tip] = axes.plot([], [], "o", color=theme.KEY, markersize=9, markeredgecolor=theme.PAPER)
-    name = add_text(axes, 0, 0, "waffle", va="top", colour=theme.KEY, size=9.5, weight="bold")
-
-    def show(facts: Facts) -> None:
-        x, y = facts["keys"][WAFFLE]
-        shaft.set_data([0, x], [0, y])
-        tip.set_data([x], [y])
-        name.set_position((x + 0.1, y - 0.04))
-
-    return show
+def draw_keys(facts: Facts) -> Iterable[str]:
+    """The keys as points, and the query as an arrow that can be taken hold of."""
+    plane, (x, y) = TASTES, TASTES.at(*facts["query"])
+    yield plane.cross()
+    for place, text, anchor in (((1.3, 0.03), "sweet", "end"), ((-1.3, 0.03), "savoury", "start")):
+        yield word(plane.at(*place)[0], plane.at(*place)[1], text, 11, "soft", anchor)
+    yield word(plane.at(0.04, 1.3)[0], plane.top + 9, "crunchy", 11, "soft", "start")
+    yield word(plane.at(0.04, 0)[0], plane.top + plane.height, "soft", 11, "soft", "start")
+    for dish, key, weight in zip(DISHES, KEYS, facts["weights"], strict=True):
+        across, down = plane.at(*key)
+        radius = 4 + 12 * float(weight) ** 0.5
+        under = dish in ("waffle", "ice cream", "soup")
+        named = word(across, down + (radius + 15 if under else -radius - 6), dish, 13, "key", halo="paper")
+        yield group(
+            dot(across, down, radius, "key", "paper", 1, fill_opacity="0.85") + named, **names(dish, weight)
+        )
+    yield plane.arrow(*facts["query"], "query", 2.5, data_end="query")
+    yield plane.handle("query", facts["query"], 0.05, label="query: sweet, crunchy")
+    yield word(
+        x, y - 16, "query", 13, "query", bold=True, halo="paper", data_follows="query", data_by="0 -16"
+    )
 
 
-def _arrow(axes: Axes, x: float, y: float, colour: str) -> None:
-    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
-    axes.annotate("", (x, y), (0, 0), arrowprops={**style, "shrinkA": 0, "shrinkB": 0})
+def names(dish: str, weight: float) -> dict[str, str | None]:
+    return belongs(dish.replace(" ", "-"), tip=f"{dish}: attention weight {fixed(float(weight), 2)}") | {
+        "class_": "dish"
+    }
 
 
-def draw_weights(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1.22), ylim=ROW_ENDS, xticks=())
-    axes.set_yticks(ROWS, DISHES, fontsize=10, color=theme.INK)
-    axes.spines[:].set_visible(False)
-    axes.axhline(RULE, color=theme.INK, linewidth=1)
-    words = {"ha": "right", "va": "center", "fontsize": 9.5, "fontweight": "bold", "linespacing": 1.3}
-    axes.text(1.2, SUM_ROW, "context vector =\nweighted sum", **words)
-    bars = Rectangles(axes, len(DISHES), theme.SKY)
-    readings = [add_text(axes, 0, row, va="center", size=9.5) for row in ROWS]
+def draw_values(facts: Facts) -> Iterable[str]:
+    """The values as points, a line from each to the context vector: as thick as its weight."""
+    plane = GRAM_PLANE
+    points = {
+        dish: plane.at(value[SUGAR], value[FAT]) for dish, value in zip(DISHES, facts["values"], strict=True)
+    }
+    context = plane.at(facts["context"][SUGAR], facts["context"][FAT])
+    yield plane.scale_x({0: "0", 10: "10", 20: "20", 30: "30"}, "grams of sugar")
+    yield plane.scale_y({0: "0", 10: "10", 20: "20", 30: "30"}, rules=False)
+    yield line([(plane.left, plane.top), (plane.left, plane.top + plane.height)], "hair")
+    yield word(plane.left + 6, plane.top + 9, "grams of fat", 12, "soft", "start")
+    around = " ".join(f"{number(x)},{number(y)}" for x, y in hull(list(points.values())))
+    yield tag("polygon", points=around, fill="var(--value)", fill_opacity="0.09", stroke="var(--hair)")
+    for (dish, place), weight in zip(points.items(), facts["weights"], strict=True):
+        drawn = line(
+            [place, context], "value", max(0.5, 10 * float(weight)), opacity=0.2 + 0.6 * float(weight)
+        )
+        drawn += dot(*place, 5, "value", "paper", 1) + word(
+            place[0], place[1] - 10, dish, 13, "value", halo="paper"
+        )
+        yield group(drawn, **names(dish, weight))
+    yield dot(*context, 8, "paper", "value", 3)
+    side, anchor = (-14, "end") if context[0] > plane.left + plane.width - 60 else (14, "start")
+    yield word(context[0] + side, context[1] + 18, "context", 13, "value", anchor, bold=True, halo="paper")
 
-    def show(facts: Facts) -> None:
-        weights = facts["weights"]
-        bars.set_edges(left=0, right=np.maximum(weights, 0.004), low=ROWS - 0.31, high=ROWS + 0.31)
-        for reading, weight in zip(readings, weights, strict=True):
-            reading.set(x=weight + 0.03, text=fixed(weight, 2))
 
-    return show
+def hull(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of the smallest convex polygon around the points, in order (Andrew's monotone chain)."""
 
+    def chain(ordered: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        kept: list[tuple[float, float]] = []
+        for x, y in ordered:
+            while len(kept) > 1:
+                (ax, ay), (bx, by) = kept[-2:]
+                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
+                    break
+                kept.pop()
+            kept.append((x, y))
+        return kept[:-1]
 
-def draw_values(axes: Axes) -> Show:
-    """The value of each dish, paler if its attention weight is small, and their weighted sum below."""
-    blank_axes(axes, x=(0, 3 * STARTS[1]), y=ROW_ENDS)
-    axes.axhline(RULE, color=theme.INK, linewidth=1)
-    for start, name in zip(STARTS, NUTRIENTS, strict=True):
-        axes.text(start, -0.55, name, fontsize=9, color=theme.SOFT_INK, va="bottom")
-    rows, starts = np.repeat(ROWS, len(NUTRIENTS)), np.tile(STARTS, len(DISHES))
-    cells, total = Rectangles(axes, VALUES.size), Rectangles(axes, len(NUTRIENTS), theme.VALUE)
-    grams = [add_text(axes, 0, row, va="center", size=9) for row in rows]
-    sum_grams = [add_text(axes, 0, SUM_ROW, va="center", size=10.5, weight="bold") for _ in NUTRIENTS]
-
-    def show(facts: Facts) -> None:
-        values, context = facts["values"].ravel(), facts["context"]
-        shades = np.tile(to_rgba(theme.VALUE), (len(rows), 1))
-        shades[:, 3] = 0.18 + 0.82 * np.repeat(facts["weights"], len(NUTRIENTS)) ** 0.6
-        ends, tops = starts + values * GRAM, STARTS + context * GRAM
-        cells.set_edges(left=starts, right=ends, low=rows - 0.31, high=rows + 0.31, colours=shades)
-        total.set_edges(left=STARTS, right=tops, low=SUM_ROW - 0.36, high=SUM_ROW + 0.36)
-        for text, end, value in zip(grams, ends, values, strict=True):
-            text.set(x=end + 0.035, text=fixed(value, 0))
-        for text, end, value in zip(sum_grams, tops, context, strict=True):
-            text.set(x=end + 0.035, text=fixed(value, 1))
-
-    return show
+    ordered = sorted(points)
+    return chain(ordered) + chain(ordered[::-1])
 
 
 class SoftDictionary(Explorable):
     title = "Soft dictionary: a larger menu"
-    question = "You are looking for something sweet and crunchy. What does the lookup return?"
+    question = "Take hold of the query. What does the lookup return?"
+    size = (760, 384)
+    query = Point("query", TASTES, QUERY, step=0.05)
     temperature = Choice("temperature", TEMPERATURES, 0.5, text=lambda value: f"{value:g}")
-    crunch = Number("crunch (key)", -1.0, 1.0, 0.2, step=0.1)
-    cream = Number("cream (value)", 0.0, MOST_CREAM, 10.0, step=1.0)
+    cream = Choice("the waffle's value", tuple(CREAM), 10, text=CREAM.__getitem__, buttons=True)
+    main_control = "temperature"
     presets = {
-        "low: almost an exact lookup": {"temperature": 0.02},
-        "high: nearly uniform": {"temperature": 20.0},
-        "twin keys": {"crunch": -0.8},
-        "triple cream": {"cream": 30.0},
+        "almost an exact lookup": {"temperature": 0.02},
+        "nearly uniform": {"temperature": 20.0},
+        "triple cream": {"cream": 30},
     }
     goals = {
-        "fat-by-values": "About 15 g of fat without changing any attention weight",
-        "fat-by-weights": "About 10 g of fat without changing the cream",
-        "tie": "Make waffle and apple tie: work out the crunch first",
+        "share": "Soup and nachos share at least 0.9, about equally (0.45 or more each)",
+        "fat-by-query": "The plain waffle, temperature 0.5: more than 15 g of fat",
+        "tie": "Waffle and apple tie exactly, and nothing has a larger weight",
     }
-    panels = (
-        Panel("Query and keys", draw_keys, 1.32),
-        Panel("Attention weights", draw_weights, 0.95),
-        Panel("Values, in grams", draw_values, 1.25),
-    )
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
+        weights = dict(zip(DISHES, now["weights"], strict=True))
+        tie = np.isclose(weights["waffle"], weights["apple"]) and weights["waffle"] >= 0.999 * max(
+            weights.values()
+        )
         return {
-            "fat-by-values": abs(now["context"][FAT] - 15) < 0.25
-            and np.allclose(now["weights"], start["weights"]),
-            "fat-by-weights": abs(now["context"][FAT] - 10) < 0.25
-            and np.allclose(now["values"], start["values"]),
-            "tie": np.isclose(now["weights"][WAFFLE], now["weights"][APPLE]),
+            "share": min(weights["soup"], weights["nachos"]) >= 0.45,
+            "fat-by-query": now["context"][FAT] > 15 and (now["cream"], now["temperature"]) == (10, 0.5),
+            "tie": bool(tie) and now["temperature"] < 10,
         }
 
     @staticmethod
-    def heading(facts: Facts) -> list[str]:
-        crunch, cream = minus(fixed(facts["crunch"], 1)), f"{fixed(facts['cream'], 0)} g"
-        return [f"temperature {facts['temperature']:g}", f"waffle: crunch {crunch}, cream {cream}"]
+    def draw(facts: Facts) -> Iterable[str]:
+        best = int(facts["weights"].argmax())
+        headline = f"The query is most like *{DISHES[best]}*, so its value counts most"
+        yield word(14, 28, headline, 15, anchor="start", bold=True)
+        yield word(34, 54, "what you ask for, and the keys", 12, "soft", "start")
+        yield word(352, 54, "the values, and what you get", 12, "soft", "start")
+        yield from draw_keys(facts)
+        yield from draw_values(facts)
+        yield word(BARS - 66, 92, "attention weights", 12, "soft", "start")
+        weights = [float(weight) for weight in facts["weights"]]
+        yield side_bars(BARS, 100, DISHES, weights, width=58, fill="key")
+        for row, (name, grams) in enumerate(zip(NUTRIENTS, facts["context"], strict=True)):
+            yield word(BARS - 7, 268 + 20 * row, name, 13, "ink", "end")
+            yield word(BARS, 268 + 20 * row, f"{fixed(float(grams), 1)} g", 13, "value", "start", bold=True)
+        yield word(BARS - 66, 248, "context vector", 12, "soft", "start")
 
     @staticmethod
     def describe(facts: Facts) -> str:
@@ -186,6 +185,8 @@ class SoftDictionary(Explorable):
         context = ", ".join(
             f"{name} {fixed(g, 1)} g" for name, g in zip(NUTRIENTS, facts["context"], strict=True)
         )
+        sweet, crunchy = facts["query"]
         return (
-            f"Temperature {facts['temperature']:g}: attention weights {weights}. Context vector: {context}."
+            f"Query: sweet {fixed(sweet, 2)}, crunchy {fixed(crunchy, 2)}; temperature {facts['temperature']:g}. "
+            f"Attention weights: {weights}. Context vector: {context}."
         )

@@ -19,11 +19,11 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
+from course_lib.explore.raster.artists import Heatmap
+from course_lib.explore.raster.base import Axes, Choice, Facts, Integer, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text
 from course_lib.formatting import fixed
-from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import add_marker, format_log_ticks
-from course_lib.views.pillow_text import add_text
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
@@ -133,7 +133,7 @@ def draw_fractions(axes: Axes) -> Show:
     return show
 
 
-class WhoAttends(Explorable):
+class WhoAttends(RasterExplorable):
     title = "Who attends to whom"
     question = "Why two projections, W_Q and W_K, rather than one for both?"
     projections = Choice("W_Q and W_K", (SHARED, SEPARATE), SEPARATE, buttons=True)

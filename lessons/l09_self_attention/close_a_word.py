@@ -16,12 +16,11 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.raster.artists import Bars, Heatmap, HorizontalBars
+from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import set_texts
 from course_lib.formatting import fixed
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import Bars, HorizontalBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.pillow_text import set_texts
 from lessons.l09_self_attention.pronoun import HEADS, TO, PronounTranslation, masked_translation
 
 SENTENCES = {
@@ -89,7 +88,7 @@ def draw_pronouns(axes: Axes) -> Show:
     return lambda facts: bars.show(np.array([facts["il"], facts["elle"]]))
 
 
-class CloseAWord(Explorable):
+class CloseAWord(RasterExplorable):
     title = "Mask a word"
     question = "Change the sentence, or mask one of its words. What happens to the pronoun?"
     size = (9.6, 4.2)

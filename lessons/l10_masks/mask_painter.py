@@ -23,15 +23,23 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
+from course_lib.explore.raster.artists import Heatmap, HorizontalBars
+from course_lib.explore.raster.base import (
+    Axes,
+    Choice,
+    Facts,
+    Integer,
+    Panel,
+    RasterExplorable,
+    Show,
+    blank_axes,
+)
+from course_lib.explore.raster.pillow_text import set_texts
 from course_lib.formatting import fixed
 from course_lib.layers.multi_head import MultiHead, join_heads
 from course_lib.models.transformer_lm import TransformerLM
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import HorizontalBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.pillow_text import set_texts
 from lessons.l00_start_here.softmax_dial import softmax
 
 WORDS = ("le", "chat", "a", "bu", "l'", "eau")
@@ -222,7 +230,7 @@ def describe_perplexity(facts: Facts) -> str:
     return "NaN" if facts["fails"].any() else fixed(facts["perplexity"], 1)
 
 
-class MaskPainter(Explorable):
+class MaskPainter(RasterExplorable):
     title = "Mask painter"
     question = "A stroke marks a masked position. What does each way of masking do to a trained model?"
     size = (10.4, 4.0)

@@ -16,10 +16,19 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
+from course_lib.explore.raster.base import (
+    Axes,
+    Choice,
+    Facts,
+    Integer,
+    Panel,
+    RasterExplorable,
+    Show,
+    blank_axes,
+)
+from course_lib.explore.raster.pillow_text import add_text
 from course_lib.formatting import fixed
 from course_lib.views.lines import add_marker
-from course_lib.views.pillow_text import add_text
 
 D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and distance
@@ -113,7 +122,7 @@ def draw_curve(axes: Axes) -> Show:
     return show
 
 
-class ClockHands(Explorable):
+class ClockHands(RasterExplorable):
     title = "Sinusoidal positional encodings"
     question = "How similar are the encodings of two positions, here and a hundred positions later?"
     main_control = "distance"

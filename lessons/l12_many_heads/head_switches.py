@@ -18,7 +18,9 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
+from course_lib.explore.raster.artists import Heatmap, HorizontalBars
+from course_lib.explore.raster.base import Axes, Choice, Facts, Integer, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed, significant
 from course_lib.models.transformer import ATTENTIONS
 from course_lib.text.batch import make_batch
@@ -27,9 +29,6 @@ from course_lib.text.toy.generate import running_pair
 from course_lib.translation.ablation import ablated_by_row, head_names
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
-from course_lib.views.bars import HorizontalBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.pillow_text import add_text, set_texts
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
 ALONE, LEAST, MOST = "one head", "least important first", "most important first"
@@ -170,7 +169,7 @@ def draw_weights(axes: Axes) -> Show:
     return show
 
 
-class HeadSwitches(Explorable):
+class HeadSwitches(RasterExplorable):
     title = "Head ablation"
     question = "The trained translator has 36 heads. Which of them does this sentence need?"
     size = (10.0, 4.2)

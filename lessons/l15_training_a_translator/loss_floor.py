@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.raster.artists import Bars
+from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Bars
 from course_lib.views.lines import add_marker
-from course_lib.views.pillow_text import add_text
 
 SMOOTHINGS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 WORDS = (10, 195, 680, 2000, 10_000, 37_000)
@@ -86,7 +86,7 @@ def draw_losses(axes: Axes) -> Show:
     return show
 
 
-class LossFloor(Explorable):
+class LossFloor(RasterExplorable):
     title = "The lowest possible loss"
     question = "What target does label smoothing set, and how low can the loss get?"
     size = (9.6, 3.4)

@@ -20,10 +20,20 @@ from typing import NamedTuple
 from matplotlib.collections import LineCollection
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Number, Panel, Show, blank_axes
+from course_lib.explore.raster.base import (
+    Axes,
+    Choice,
+    Facts,
+    Integer,
+    Number,
+    Panel,
+    RasterExplorable,
+    Show,
+    blank_axes,
+)
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed, minus
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.views.pillow_text import add_text, set_texts
 
 Words = tuple[str, ...]
 Tree = dict[Words, dict[str, float]]
@@ -201,7 +211,7 @@ def draw_finished(axes: Axes) -> Show:
     return show
 
 
-class BeamTree(Explorable):
+class BeamTree(RasterExplorable):
     title = "Beam search"
     question = "Keep the k most probable partial sentences instead of one. Is a wider beam better?"
     size = (10.0, 4.6)

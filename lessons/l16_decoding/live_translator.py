@@ -17,15 +17,23 @@ from functools import lru_cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, TextInput
+from course_lib.explore.raster.artists import MASKED, Heatmap, HorizontalBars, Rectangles
+from course_lib.explore.raster.base import (
+    Axes,
+    Choice,
+    Facts,
+    Integer,
+    Panel,
+    RasterExplorable,
+    Show,
+    TextInput,
+)
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.translation.pipeline import printable
 from course_lib.translation.search import NEVER_GENERATED
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import HorizontalBars, Rectangles
-from course_lib.views.heatmap import MASKED, Heatmap
-from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l16_decoding.typed_sentence import MAX_INPUT, MAX_OUTPUT, TypedTranslation, translate_typed
 
 RCTM, CROSS, SOURCE, TARGET = "RCTM", "Transformer: cross", "encoder", "decoder"
@@ -170,7 +178,7 @@ def draw_map(axes: Axes) -> Show:
     return show
 
 
-class LiveTranslator(Explorable):
+class LiveTranslator(RasterExplorable):
     title = "Live translator"
     question = "Type a sentence and press Enter. A word in [brackets] is masked: nothing can attend to it."
     size = (10.0, 5.0)

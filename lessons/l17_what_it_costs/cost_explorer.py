@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.raster.artists import Rectangles
+from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Rectangles
 from course_lib.views.lines import add_marker, format_log_ticks
-from course_lib.views.pillow_text import add_text, set_texts
 
 LENGTHS = (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 WIDTHS = (64, 128, 256, 512, 1024)
@@ -106,7 +106,7 @@ def megabytes(number: int) -> str:
     return significant(number / 1e6, 3) if number < 1e9 else f"{number / 1e6:,.0f}"
 
 
-class CostExplorer(Explorable):
+class CostExplorer(RasterExplorable):
     title = "Where do a block's FLOPs go?"
     question = "One block, one sentence. When does attention's n² matter, and compared with what?"
     n = Choice("words, n", LENGTHS, 64)

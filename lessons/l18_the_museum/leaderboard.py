@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, blank_axes
+from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show, blank_axes
+from course_lib.explore.raster.pillow_text import PillowText, add_text, set_texts
 from course_lib.formatting import fixed
 from course_lib.translation.comparison import BETTER, UNCLEAR, by_runs
-from course_lib.views.pillow_text import PillowText, add_text, set_texts
 from course_lib.views.run_dots import RunDots, in_words
 from lessons.l18_the_museum.museum import (
     CEILING,
@@ -189,7 +189,7 @@ def gap_text(facts: Facts) -> str:
     return f"first to second: {gap}, larger spread: {spread}"
 
 
-class Leaderboard(Explorable):
+class Leaderboard(RasterExplorable):
     title = "Leaderboard"
     question = "Which system is first? Change the column, the systems compared, and how they are ranked."
     size = (9.6, 4.8)

@@ -15,7 +15,6 @@ from traitlets import HasTraits, TraitError
 from course_lib import theme
 from course_lib.explore.base import Choice, Explorable, Integer, Number, Panel
 from course_lib.explore.control import MAX_LENGTH, TextInput
-from course_lib.explore.picture import Picture
 from lessons.l00_start_here import SoftmaxDial
 from lessons.l08_query_key_value import SaturationLab, WhoAttends
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from course_lib import theme
-from course_lib.explore.blitting import TILE, BlittedFigure
-from course_lib.views.pillow_text import add_text
+from course_lib.explore.raster.blitting import TILE, BlittedFigure
+from course_lib.explore.raster.pillow_text import add_text
 
 
 def make_figure(width: float = 3.2) -> BlittedFigure:

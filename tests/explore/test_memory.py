@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from course_lib.explore.control import TextInput
-from course_lib.views.pillow_text import _mask
+from course_lib.explore.raster.pillow_text import _mask
 from tests.explore.settings import KINDS
 
 MEGABYTE = 2**20

@@ -17,7 +17,7 @@ import pytest
 from matplotlib.text import Text
 
 from course_lib.explore.base import Axes, Explorable, Facts, Panel
-from course_lib.views.bars import Bars
+from course_lib.explore.raster.artists import Bars
 from lessons.l03_lstm_and_gru import GateMixer
 from tests.explore.settings import KINDS, tables_of_lessons
 

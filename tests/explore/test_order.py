@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 
 from course_lib import theme
 from course_lib.explore.base import Explorable, Integer, Panel
-from course_lib.explore.blitting import BlittedFigure
+from course_lib.explore.raster.blitting import BlittedFigure
 
 
 def draw_covered_dot(axes):

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib import theme
-from course_lib.explore.blitting import BlittedFigure
 from course_lib.explore.control import Choice, TextInput
+from course_lib.explore.raster.blitting import BlittedFigure
 from tests.explore.settings import KINDS, goal_settings
 
 PAPER = np.round(np.multiply(to_rgb(theme.PAPER), 255))

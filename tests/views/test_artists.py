@@ -10,10 +10,9 @@ from matplotlib.text import Text
 from PIL import Image
 
 from course_lib import theme
+from course_lib.explore.raster.artists import Bars, Heatmap, HorizontalBars, Rectangles
+from course_lib.explore.raster.pillow_text import add_text, set_texts
 from course_lib.views import StaticImage, gallery, heatmap
-from course_lib.views.bars import Bars, HorizontalBars, Rectangles
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.pillow_text import add_text, set_texts
 
 
 def draw_on_canvas(draw) -> np.ndarray:

@@ -13,9 +13,9 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib import theme
+from course_lib.explore.raster.artists import Heatmap
 from course_lib.formatting import minus
 from course_lib.views import Part, StaticImage, bars, gallery, heatmap, lines, panels, timeline, word_rows
-from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
 from course_lib.views.static_image import MARGIN, encode_png, encode_webp, fit
 

@@ -13,14 +13,14 @@ import anywidget
 from traitlets import Bytes, Int, List, Unicode
 
 from course_lib import theme
-from course_lib.explore.blitting import TILE
+from course_lib.explore.raster.blitting import TILE
 
 FOLDER = Path(__file__).parent
 
 
-class Picture(anywidget.AnyWidget):
+class TilePicture(anywidget.AnyWidget):
     _esm = FOLDER / "picture.js"
-    _css = theme.PAGE_STYLE + (FOLDER / "picture.css").read_text(encoding="utf-8")
+    _css = theme.PAGE_STYLE + (FOLDER.parent / "explorable.css").read_text(encoding="utf-8")
     width = Int().tag(sync=True)  # pixels drawn; the page shows half as many
     height = Int().tag(sync=True)
     tile = Int(TILE).tag(sync=True)
@@ -38,4 +38,4 @@ class Picture(anywidget.AnyWidget):
                 setattr(self, name, value)
 
     def __repr__(self) -> str:
-        return f"Picture({self.alt!r})"
+        return f"TilePicture({self.alt!r})"

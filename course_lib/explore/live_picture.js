@@ -1,0 +1,58 @@
+// The widget of an explorable: its goals, the picture, a play button where a control is time, and alt text.
+function make(tag, parent, attributes = {}) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  parent.append(node);
+  return node;
+}
+
+export default {
+  render({ model, el }) {
+    const goals = make("div", el, { class: "course-goals" });
+    const figure = make("figure", el, { class: "course-live" });
+    const place = make("div", figure, { class: "course-stage" });
+    const caption = make("figcaption", figure, { "aria-live": "polite" }); // read by screen readers when it changes
+    const note = make("p", el, { class: "course-note", role: "alert" });
+    const announcement = make("p", el, { class: "course-announcement", role: "status" }); // for screen readers only
+    const live = livePicture(place, (content) => model.send(content));
+    const label = model.get("play");
+    const play = label ? playButton(make("div", el, { class: "course-play-row" }), label, (to) => live.send("play", { play: to })) : null;
+
+    function listGoals() {
+      goals.replaceChildren();
+      if (!model.get("goals").length) return;
+      make("span", goals).textContent = "Goals (reach them by hand: presets don't count)";
+      const items = make("ul", goals);
+      for (const { text, reached } of model.get("goals")) {
+        const item = make("li", items, reached ? { class: "course-reached" } : {});
+        make("span", item, { "aria-hidden": "true" }).textContent = reached ? "✓" : "○";
+        item.append(text);
+        if (reached) make("span", item, { class: "course-announcement" }).textContent = " (reached)";
+      }
+    }
+    function show() {
+      live.show(model.get("svg"));
+      caption.textContent = model.get("alt");
+      announcement.textContent = model.get("announcement");
+    }
+    function receive(message) { // every report is answered, even if the picture stays the same
+      note.textContent = message.error ?? "";
+      if (message.last) play?.stop();
+      requestAnimationFrame(() => live.answered());
+      place.dataset.answers = Number(place.dataset.answers ?? 0) + 1; // for tests
+    }
+    model.on("change:svg", show);
+    model.on("change:announcement", show);
+    model.on("change:goals", listGoals);
+    model.on("msg:custom", receive);
+    listGoals();
+    show();
+    return () => {
+      play?.stop();
+      model.off("change:svg", show);
+      model.off("change:announcement", show);
+      model.off("change:goals", listGoals);
+      model.off("msg:custom", receive);
+    };
+  },
+};

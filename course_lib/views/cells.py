@@ -1,0 +1,160 @@
+"""Numbers as cells: a row, a column, a map with words, a grid with its numbers, a tensor cut into slabs.
+
+    >>> cells(10, 10, [0.9, -0.3, 0.0])                          # blue is positive, orange negative
+    >>> word_map(80, 20, weights, rows=["il", "a"], columns=["cat", "it"])
+
+A weight is blue, the darker the larger; a number of either sign is blue or orange. What a mask hides is grey.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.formatting import minus
+from course_lib.views.svg import belongs, box, dot, group, line, number, tag, word
+from course_lib.views.words import same_length
+
+FAINTEST = 0.07  # how visible the colour of the smallest number is
+
+
+def shade(value: float, largest: float) -> tuple[str, float]:
+    """The colour of a number, and how strong it is."""
+    if not math.isfinite(value):
+        return "hair", 1.0
+    strength = min(1.0, abs(value) / largest) if largest else 0.0
+    return "key" if value < 0 else "query", FAINTEST + (1 - FAINTEST) * strength if value else 0.0
+
+
+def cells(
+    x: float, y: float, values: Any, size: float = 9, *, columns: int | None = None, largest: float = 1.0
+) -> str:
+    """Squares for numbers, in rows of `columns`, or in one."""
+    numbers = np.ravel(values)
+    columns = columns or len(numbers)
+    out = ""
+    for i, value in enumerate(numbers):
+        fill, strength = shade(float(value), largest)
+        at = x + size * (i % columns), y + size * (i // columns)
+        out += box(*at, size - 1, size - 1, fill, radius=1.5, opacity=strength)
+    return out
+
+
+def word_map(
+    x: float,
+    y: float,
+    matrix: Any,
+    *,
+    rows: Sequence[object],
+    columns: Sequence[object],
+    size: float | tuple[float, float] = 24,
+    largest: float | None = None,
+    digits: int | None = None,
+    rings: Collection[tuple[int, int]] = (),
+    text: float = 12,
+    name: str = "",
+    upright: bool = False,
+    bold: tuple[Collection[int], Collection[int]] = ((), ()),
+) -> str:
+    """A matrix whose rows and columns are words; (x, y) is the corner of its first cell.
+
+    Pointing at a cell shows its words and number, and lights its row and column. `digits` writes the numbers
+    into the cells, `rings` marks some. `largest` is the number with the full colour: 1, unless one is larger.
+    """
+    array = np.asarray(matrix, dtype=float)
+    same_length(array, rows, "rows of numbers", "words beside them")
+    same_length(array[0], columns, "columns of numbers", "words under them")
+    across, down = size if isinstance(size, tuple) else (size, size)
+    finite = np.abs(array[np.isfinite(array)])
+    largest = largest or max(1.0, float(finite.max(initial=0.0)))
+    out = ""
+    for (i, j), value in np.ndenumerate(array):
+        fill, strength = shade(value, largest)
+        left, top = x + across * j, y + down * i
+        shown = "masked" if not math.isfinite(value) else minus(f"{value:.2f}")
+        own = belongs(f"{name}row-{i}", f"{name}column-{j}", tip=f"{rows[i]}, {columns[j]}: {shown}")
+        cell = box(left, top, across - 1, down - 1, "paper", radius=2)
+        cell += box(left, top, across - 1, down - 1, fill, radius=2, opacity=strength)
+        ink = "paper" if strength > 0.6 and math.isfinite(value) else "ink"
+        middle = left + (across - 1) / 2, top + (down - 1) / 2
+        if digits is not None and math.isfinite(value):
+            cell += word(middle[0], middle[1] + 4, minus(f"{value:.{digits}f}"), 11, ink)
+        if (i, j) in rings:
+            cell += dot(*middle, min(across, down) * 0.3, "none", ink, 1.6)
+        out += group(cell, class_="cell", **own)
+    for i, text_of in enumerate(rows):
+        place = x - 7, y + down * (i + 0.5) + 4
+        drawn = word(*place, text_of, text, anchor="end", bold=i in bold[0])
+        out += group(drawn, class_="word", **belongs(f"{name}row-{i}"))
+    for j, text_of in enumerate(columns):
+        left, top = x + across * (j + 0.5), y + down * len(rows) + 12
+        turn = None if upright else f"rotate(-40 {number(left)} {number(top)})"
+        anchor = "middle" if upright else "end"
+        drawn = word(
+            left + (0 if upright else 4), top, text_of, text, anchor=anchor, transform=turn, bold=j in bold[1]
+        )
+        out += group(drawn, class_="word", **belongs(f"{name}column-{j}"))
+    return out
+
+
+def grid(
+    x: float,
+    y: float,
+    matrix: Any,
+    *,
+    size: tuple[float, float] = (38, 24),
+    digits: int = 1,
+    name: str = "",
+    **more,
+) -> str:
+    """A matrix with its numbers, and its name above: what a product does with rows and columns is seen."""
+    array = np.atleast_2d(np.asarray(matrix, dtype=float))
+    blank = [""] * len(array), [""] * array.shape[1]
+    above = word(x + size[0] * array.shape[1] / 2, y - 8, name, 13, bold=True) if name else ""
+    return above + word_map(x, y, array, rows=blank[0], columns=blank[1], size=size, digits=digits, **more)
+
+
+def slab(
+    x: float,
+    y: float,
+    shape: tuple[int, int],
+    *,
+    size: float = 6,
+    cuts: int = 1,
+    apart: float = 0.0,
+    names: tuple[str, str] = ("", ""),
+    fills: Sequence[str] = ("query",),
+    depth: float = 0.0,
+) -> str:
+    """A tensor as a slab of rows × columns, cut into equal slices side by side that may stand `apart`."""
+    rows, columns = shape
+    if columns % cuts:
+        raise ValueError(
+            f"{columns} columns can't be cut into {cuts} equal slices; choose a divisor of {columns}."
+        )
+    width, height = size * columns / cuts, size * rows
+    out = ""
+    for i in range(cuts):
+        left, fill = x + i * (width + apart), fills[i % len(fills)]
+        if depth:
+            corners = [(left, y), (left + depth, y - depth), (left + width + depth, y - depth)]
+            corners += [(left + width + depth, y - depth + height), (left + width, y + height)]
+            out += tag(
+                "polygon",
+                points=" ".join(f"{number(a)},{number(b)}" for a, b in corners),
+                fill=f"var(--{fill})",
+                fill_opacity="0.35",
+            )
+        out += box(left, y, width, height, "paper", radius=2) + box(
+            left, y, width, height, fill, fill, radius=2, opacity=0.25
+        )
+        out += "".join(
+            line([(left, y + size * row), (left + width, y + size * row)], "paper", 0.8)
+            for row in range(1, rows)
+        )
+    whole = cuts * width + (cuts - 1) * apart
+    out += word(x - 8, y + height / 2 + 4, names[0], 12, "soft", "end")
+    return out + word(x + whole / 2, y + height + 16, names[1], 12, "soft")

@@ -1,0 +1,115 @@
+"""Shapes with names: blocks with the shape of what flows through them, bars, trees, dots per run.
+
+>>> block(20, 20, "softmax", shape="(2, 5)", lit=True)
+>>> side_bars(80, 20, ["il", "elle"], [0.93, 0.02])
+>>> run_rows(90, 30, {"Bahdanau": [58.2, 61.0, 57.9]}, plane)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from course_lib.formatting import minus
+from course_lib.views.plane import Plane
+from course_lib.views.svg import belongs, bend, box, dot, group, line, width_of, word
+from course_lib.views.words import same_length
+
+
+def block(
+    x: float, y: float, name: str, *, width: float = 0, height: float = 30, shape: str = "", lit: bool = False
+) -> str:
+    """A part of a network around (x, y), its name inside, the shape of its output under it."""
+    width = width or width_of(name, 13) + 20
+    frame = {"stroke": "accent" if lit else "calm", "line": 2 if lit else 1.2}
+    drawn = box(x - width / 2, y - height / 2, width, height, "paper", **frame)
+    drawn += word(x, y + 4.5, name, 13, "accent" if lit else "ink", bold=lit)
+    return drawn + (word(x, y + height / 2 + 15, shape, 11, "soft") if shape else "")
+
+
+def side_bars(
+    x: float,
+    y: float,
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    width: float = 120,
+    largest: float = 1.0,
+    row: float = 24,
+    digits: int = 2,
+    fill: str = "query",
+    lit: Sequence[int] = (),
+) -> str:
+    """A bar to the right of x for each number, its name left of x; negative ones go to the left."""
+    same_length(values, names, "values", "names")
+    out = ""
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        middle, length = y + row * (i + 0.5), width * min(1.0, abs(value) / largest)
+        shown, said = minus(f"{value:.{digits}f}"), "accent" if i in lit else fill
+        bar = box(x - (length if value < 0 else 0), middle - 7, max(1.5, length), 14, said, radius=2)
+        bar += word(x + (length if value > 0 else 0) + 6, middle + 4, shown, 12, "soft", "start")
+        label = word(
+            x - 7 - (length if value < 0 else 0),
+            middle + 4,
+            name,
+            13,
+            "accent" if i in lit else "ink",
+            "end",
+            bold=i in lit,
+        )
+        out += group(label + bar, class_="bar", **belongs(f"bar-{i}", tip=f"{name}: {shown}"))
+    return out
+
+
+def run_rows(
+    left: float,
+    top: float,
+    rows: Mapping[str, Sequence[float]],
+    plane: Plane,
+    *,
+    row: float = 24,
+    digits: int = 1,
+    fills: Mapping[str, str] | None = None,
+    zero: bool = False,
+) -> str:
+    """One dot for each run, a row for each system: what varies between runs is seen, not summed up.
+
+    `plane` says where a number is across; `zero` draws the line at 0.
+    """
+    bottom = top + row * len(rows)
+    out = line([(plane.at(0, 0)[0], top - 4), (plane.at(0, 0)[0], bottom + 4)], "soft") if zero else ""
+    for i, (name, runs) in enumerate(rows.items()):
+        middle, fill = top + row * (i + 0.5), (fills or {}).get(name, "query")
+        out += word(left - 8, middle + 4, name, 12, anchor="end")
+        out += line([(plane.left, middle), (plane.left + plane.width, middle)], "hair")
+        for run in np.asarray(runs, dtype=float):
+            tip = belongs(tip=f"{name}: {minus(f'{run:.{digits}f}')}")
+            out += dot(
+                plane.at(run, 0)[0], middle, 5, fill, "paper", 1, fill_opacity="0.8", class_="run", **tip
+            )
+    return out
+
+
+def tree(
+    places: Mapping[int, tuple[float, float]],
+    parents: Mapping[int, int],
+    names: Mapping[int, str],
+    *,
+    widths: Mapping[int, float] | None = None,
+    lit: Sequence[int] = (),
+) -> str:
+    """Words at their places with a line from each to its parent; lit nodes and the lines to them are the accent."""
+    out = ""
+    for node, parent in parents.items():
+        if parent not in places:
+            raise ValueError(
+                f"Node {node} has the parent {parent}, which has no place; there are {list(places)}."
+            )
+        stroke = "accent" if node in lit else "calm"
+        out += bend(places[parent], places[node], stroke, (widths or {}).get(node, 1.4))
+    for node, (x, y) in places.items():
+        out += word(
+            x, y + 4, names[node], 13, "accent" if node in lit else "ink", bold=node in lit, halo="paper"
+        )
+    return out

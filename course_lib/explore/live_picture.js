@@ -1,4 +1,5 @@
-// The widget of an explorable: its goals, the picture, a play button where a control is time, and alt text.
+// The widget of an explorable: its goals, the picture, a play button where a control is time, and the picture in
+// words, which a screen reader says when it changes.
 function make(tag, parent, attributes = {}) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
@@ -11,7 +12,7 @@ export default {
     const goals = make("div", el, { class: "course-goals" });
     const figure = make("figure", el, { class: "course-live" });
     const place = make("div", figure, { class: "course-stage" });
-    const caption = make("figcaption", figure, { "aria-live": "polite" }); // read by screen readers when it changes
+    const caption = make("figcaption", figure, { "aria-live": "polite", class: "course-announcement" });
     const note = make("p", el, { class: "course-note", role: "alert" });
     const announcement = make("p", el, { class: "course-announcement", role: "status" }); // for screen readers only
     const live = livePicture(place, (content) => model.send(content));

@@ -35,25 +35,20 @@ class Picture:
 
     @property
     def svg(self) -> str:
-        """For a page that has `theme.PAGE_STYLE`."""
-        return self._written("")
+        """For a page that has `theme.PAGE_STYLE`; its parts can be reached by screen readers."""
+        return self._written("", role="group", aria_label=self.alt)
 
     @property
     def file(self) -> str:
         """For everywhere else: with a style of its own."""
-        return self._written(tag("style", STYLE))
+        return self._written(tag("title", escape(self.alt)) + tag("style", STYLE), role="img")
 
-    def _written(self, style: str) -> str:
+    def _written(self, head: str, **said: str) -> str:
         tips = "".join(_tip(name) for name in sorted(set(re.findall(r"url\(#(\w+)-tip\)", self.body))))
         size = {"viewBox": f"0 0 {number(self.width)} {number(self.height)}"}
-        size |= {"width": self.width, "height": self.height}
-        paper = box(0, 0, self.width, self.height, radius=8)
-        content = (
-            f"{tag('title', escape(self.alt))}{style}{tag('defs', tips) if tips else ''}{paper}{self.body}"
-        )
-        return tag(
-            "svg", content, xmlns="http://www.w3.org/2000/svg", class_="course-svg", role="img", **size
-        )
+        size |= {"width": self.width, "height": self.height, "class_": "course-svg"}
+        head += (tag("defs", tips) if tips else "") + box(0, 0, self.width, self.height, radius=8)
+        return tag("svg", head + self.body, xmlns="http://www.w3.org/2000/svg", **size, **said)
 
     def img(self) -> str:
         """An HTML element that needs nothing from the page around it."""

@@ -40,8 +40,12 @@ def side_bars(
     digits: int = 2,
     fill: str = "query",
     lit: Sequence[int] = (),
+    own: Sequence[str] = (),
 ) -> str:
-    """A bar to the right of x for each number, its name left of x; negative ones go to the left."""
+    """A bar to the right of x for each number, its name left of x; negative ones go to the left.
+
+    `own` are the names by which bars light up, if other parts of the picture have them, too.
+    """
     same_length(values, names, "values", "names")
     out = ""
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
@@ -58,7 +62,9 @@ def side_bars(
             "end",
             bold=i in lit,
         )
-        out += group(label + bar, class_="bar", **belongs(f"bar-{i}", tip=f"{name}: {shown}"))
+        out += group(
+            label + bar, class_="bar", **belongs(own[i] if own else f"bar-{i}", tip=f"{name}: {shown}")
+        )
     return out
 
 

@@ -61,29 +61,26 @@ def draw_keys(facts: Facts) -> Iterable[str]:
     """The keys as points, and the query as an arrow that can be taken hold of."""
     plane, (x, y) = TASTES, TASTES.at(*facts["query"])
     yield plane.cross()
-    for place, text, anchor in (((1.3, 0.03), "sweet", "end"), ((-1.3, 0.03), "savoury", "start")):
-        yield word(plane.at(*place)[0], plane.at(*place)[1], text, 11, "soft", anchor)
-    yield word(plane.at(0.04, 1.3)[0], plane.top + 9, "crunchy", 11, "soft", "start")
-    yield word(plane.at(0.04, 0)[0], plane.top + plane.height, "soft", 11, "soft", "start")
+    ends = {"sweet": ((1.3, 0.05), "end"), "savoury": ((-1.3, 0.05), "start")}
+    for text, (place, anchor) in (
+        ends.items() | {"crunchy": ((0.05, 1.22), "start"), "soft": ((0.05, -1.28), "start")}.items()
+    ):
+        yield word(*plane.at(*place), text, 11, "soft", anchor)
     for dish, key, weight in zip(DISHES, KEYS, facts["weights"], strict=True):
-        across, down = plane.at(*key)
-        radius = 4 + 12 * float(weight) ** 0.5
-        under = dish in ("waffle", "ice cream", "soup")
-        named = word(across, down + (radius + 15 if under else -radius - 6), dish, 13, "key", halo="paper")
+        (across, down), radius = plane.at(*key), 4 + 12 * float(weight) ** 0.5
+        label = (across, down + radius + 15) if key[1] < 0.5 else (across, down - radius - 6)
+        drawn = dot(across, down, radius, "key", "paper", 1, fill_opacity="0.85")
         yield group(
-            dot(across, down, radius, "key", "paper", 1, fill_opacity="0.85") + named, **names(dish, weight)
+            drawn + word(*label, dish, 13, "key", halo="paper"), **belongs(dish, tip=tip(dish, weight))
         )
     yield plane.arrow(*facts["query"], "query", 2.5, data_end="query")
     yield plane.handle("query", facts["query"], 0.05, label="query: sweet, crunchy")
-    yield word(
-        x, y - 16, "query", 13, "query", bold=True, halo="paper", data_follows="query", data_by="0 -16"
-    )
+    moving = {"data_follows": "query", "data_by": "0 -16"}
+    yield word(x, y - 16, "query", 13, "query", bold=True, halo="paper", **moving)
 
 
-def names(dish: str, weight: float) -> dict[str, str | None]:
-    return belongs(dish.replace(" ", "-"), tip=f"{dish}: attention weight {fixed(float(weight), 2)}") | {
-        "class_": "dish"
-    }
+def tip(dish: str, weight: float) -> str:
+    return f"{dish}: attention weight {fixed(float(weight), 2)}"
 
 
 def draw_values(facts: Facts) -> Iterable[str]:
@@ -106,7 +103,7 @@ def draw_values(facts: Facts) -> Iterable[str]:
         drawn += dot(*place, 5, "value", "paper", 1) + word(
             place[0], place[1] - 10, dish, 13, "value", halo="paper"
         )
-        yield group(drawn, **names(dish, weight))
+        yield group(drawn, **belongs(dish, tip=tip(dish, weight)))
     yield dot(*context, 8, "paper", "value", 3)
     side, anchor = (-14, "end") if context[0] > plane.left + plane.width - 60 else (14, "start")
     yield word(context[0] + side, context[1] + 18, "context", 13, "value", anchor, bold=True, halo="paper")
@@ -145,21 +142,19 @@ class SoftDictionary(Explorable):
     }
     goals = {
         "share": "Soup and nachos share at least 0.9, about equally (0.45 or more each)",
-        "fat-by-query": "The plain waffle, temperature 0.5: more than 15 g of fat",
-        "tie": "Waffle and apple tie exactly, and nothing has a larger weight",
+        "fat": "The plain waffle, temperature 0.5: more than 15 g of fat",
+        "exact": "At temperature 0.3, one dish gets 0.9: move the query only",
     }
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         weights = dict(zip(DISHES, now["weights"], strict=True))
-        tie = np.isclose(weights["waffle"], weights["apple"]) and weights["waffle"] >= 0.999 * max(
-            weights.values()
-        )
+        plain = now["cream"] == start["cream"]
         return {
             "share": min(weights["soup"], weights["nachos"]) >= 0.45,
-            "fat-by-query": now["context"][FAT] > 15 and (now["cream"], now["temperature"]) == (10, 0.5),
-            "tie": bool(tie) and now["temperature"] < 10,
+            "fat": plain and now["temperature"] == start["temperature"] and now["context"][FAT] > 15,
+            "exact": now["temperature"] == 0.3 and max(weights.values()) >= 0.9,
         }
 
     @staticmethod
@@ -173,7 +168,7 @@ class SoftDictionary(Explorable):
         yield from draw_values(facts)
         yield word(BARS - 66, 92, "attention weights", 12, "soft", "start")
         weights = [float(weight) for weight in facts["weights"]]
-        yield side_bars(BARS, 100, DISHES, weights, width=58, fill="key")
+        yield side_bars(BARS, 100, DISHES, weights, width=58, fill="key", own=DISHES)
         for row, (name, grams) in enumerate(zip(NUTRIENTS, facts["context"], strict=True)):
             yield word(BARS - 7, 268 + 20 * row, name, 13, "ink", "end")
             yield word(BARS, 268 + 20 * row, f"{fixed(float(grams), 1)} g", 13, "value", "start", bold=True)

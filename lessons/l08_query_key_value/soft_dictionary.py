@@ -160,7 +160,7 @@ class SoftDictionary(Explorable):
     @staticmethod
     def draw(facts: Facts) -> Iterable[str]:
         best = int(facts["weights"].argmax())
-        headline = f"The query is most like *{DISHES[best]}*, so its value counts most"
+        headline = f"*{DISHES[best]}* scores highest with this query, so its value counts most"
         yield word(14, 28, headline, 15, anchor="start", bold=True)
         yield word(34, 54, "what you ask for, and the keys", 12, "soft", "start")
         yield word(352, 54, "the values, and what you get", 12, "soft", "start")

@@ -14,6 +14,7 @@ Each variable is read when it is needed, so a test can set it. A relative path s
     NBGRADER_EXECUTION  set by nbgrader while it grades or validates a notebook: the same as COURSE_STRICT=1
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files
+    COURSE_STILLS       "1": pictures as PNG, for notebooks that are stored; the builder sets it
     COURSE_BAR          "1" or "0": progress bars on or off, on any output
     COURSE_CALLED       how the course was started; the command line sets it, messages quote it
 

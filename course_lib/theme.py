@@ -18,8 +18,8 @@ from matplotlib.colors import LinearSegmentedColormap
 if TYPE_CHECKING:  # slow to import
     from matplotlib.figure import Figure
 
-# Each colour has one meaning in the whole course: of query and asking, keys and what is asked (memory), values
-# and what flows on, the one accent (this step, this word, this mistake); the rest is grey. Inside cells alone,
+# Each colour has one meaning in the whole course: query and asking; keys and what is asked (memory); values and
+# what flows on; the one accent (this step, this word, this mistake). The rest is grey. Inside cells alone,
 # query's blue is positive and key's orange negative. (light page, dark page)
 PALETTE = {
     "paper": ("#FCFBF7", "#16191D"),
@@ -30,8 +30,8 @@ PALETTE = {
     "calm": ("#9FACB9", "#54616D"),
     "query": ("#0072B2", "#56B4E9"),
     "key": ("#B84E00", "#FF8A3D"),
-    "value": ("#007A59", "#3FC79F"),
-    "accent": ("#B5337E", "#F47DBD"),
+    "value": ("#007562", "#4FD0AA"),
+    "accent": ("#B83A86", "#E879B8"),
 }
 PAPER, INK, SOFT_INK, HAIRLINE = (PALETTE[name][0] for name in ("paper", "ink", "soft", "hair"))
 QUERY, KEY, VALUE, ACCENT = (PALETTE[name][0] for name in ("query", "key", "value", "accent"))
@@ -51,14 +51,18 @@ SCORES = LinearSegmentedColormap.from_list(
 
 DARK_PAGE = ':is(body[data-jp-theme-light="false"], html[data-theme="dark"])'  # JupyterLab, reading edition
 
-# Each of our widgets adds these lines to the page. SVG takes its colours from the variables; a stored one, in an
-# <img>, has both palettes and follows `color-scheme`. A filter inverts the lightness of PNGs and keeps hues.
+# Each of our widgets adds these lines to the page. SVG takes its colours from the variables; in an <img>, it has
+# both palettes and follows `color-scheme`. A filter inverts the lightness of other images and keeps hues.
 PAGE_STYLE = f"""
 .course-svg {{ {palette(0)} }}
 {DARK_PAGE} .course-svg {{ {palette(1)} }}
 img.course-still {{ color-scheme: light; }}
 {DARK_PAGE} img.course-still {{ color-scheme: dark; }}
-{DARK_PAGE} :is(.course-picture canvas, img.course-diagram, .jp-RenderedImage img.jp-needs-light-background) {{
+{DARK_PAGE} :is(
+  .course-picture canvas,
+  img:is(.course-diagram, .course-still[src^="data:image/webp"]),
+  .jp-RenderedImage img.jp-needs-light-background
+) {{
   filter: invert(0.92) hue-rotate(180deg);
 }}
 """

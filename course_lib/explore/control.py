@@ -103,38 +103,38 @@ class Number(Control, Float):
 class Point(Control, Tuple):
     """Two numbers: a place in a plane, where the learner drags a handle (`Plane.handle`).
 
-    A place is rounded to the step; outside the plane it's an error, but one that comes from a handle.
+    It is rounded to the step. Dragged out of the plane, it stays at the edge.
     """
 
     def __init__(self, label: str, plane: Plane, start: tuple[float, float], *, step: float):
         super().__init__(Float(), Float(), default_value=start)
-        self.label, self.step, self._plane, self.values = label, step, plane, [start]
+        self.label, self._plane, self._step = label, plane, step
+        coarse = 5 * step  # the values that a program tries: every fifth place
+        columns, rows = (range(int(low / coarse), int(high / coarse) + 1) for low, high in (plane.x, plane.y))
+        self.values = [self._rounded(coarse * column, coarse * row) for column in columns for row in rows]
 
     def validate(self, obj: object, value: Any) -> tuple[float, float]:
         x, y = super().validate(obj, value)
-        for number, (low, high) in zip((x, y), (self._plane.x, self._plane.y), strict=True):
-            if not low <= number <= high:  # also NaN
-                raise TraitError(
-                    f"{self.label}: expected two numbers from {low:g} to {high:g}, got {value!r}."
-                )
-        return self.rounded(x, y)
+        if not self._plane.holds(x, y):
+            (left, right), (low, high) = self._plane.x, self._plane.y
+            limits = f"from {left:g} to {right:g} and from {low:g} to {high:g}"
+            raise TraitError(f"{self.label}: expected two numbers {limits}, got {value!r}.")
+        return self._rounded(x, y)
 
-    def rounded(self, x: float, y: float) -> tuple[float, float]:
-        return round(round(x / self.step) * self.step, 6), round(round(y / self.step) * self.step, 6)
+    def _rounded(self, x: float, y: float) -> tuple[float, float]:
+        return tuple(round(round(number / self._step) * self._step, 6) for number in (x, y))
 
     def value_at(self, across: float, down: float) -> tuple[float, float]:
-        """The value at a place of the page; from outside, the nearest one inside."""
-        limits = zip(
-            self._plane.value(float(across), float(down)), (self._plane.x, self._plane.y), strict=True
-        )
-        x, y = (min(high, max(low, number)) for number, (low, high) in limits)
-        return self.rounded(x, y)
+        """The value at a place of the page."""
+        place = self._plane.value(float(across), float(down))
+        limits = zip(place, (self._plane.x, self._plane.y), strict=True)
+        return self._rounded(*(min(high, max(low, number)) for number, (low, high) in limits))
 
     def text_of(self, value: tuple[float, float]) -> str:
         return ", ".join(f"{number:g}" for number in value)
 
     def widget(self) -> None:
-        return None
+        return None  # the picture has it
 
 
 class TextInput(Control, Unicode):

@@ -76,8 +76,7 @@ def word_map(
         left, top = x + across * j, y + down * i
         shown = "masked" if not math.isfinite(value) else minus(f"{value:.2f}")
         own = belongs(f"{name}row-{i}", f"{name}column-{j}", tip=f"{rows[i]}, {columns[j]}: {shown}")
-        cell = box(left, top, across - 1, down - 1, "paper", radius=2)
-        cell += box(left, top, across - 1, down - 1, fill, radius=2, opacity=strength)
+        cell = box(left, top, across - 1, down - 1, fill, radius=2, opacity=strength)
         ink = "paper" if strength > 0.6 and math.isfinite(value) else "ink"
         middle = left + (across - 1) / 2, top + (down - 1) / 2
         if digits is not None and math.isfinite(value):

@@ -3,7 +3,7 @@
     >>> heatmap(weights, rows=["it", "was"], columns=["cat", "water", "cold"], title="Attention")
     >>> gallery({"A": weights, "B": other}, rows=target, columns=source, row_name="target", alt="Two maps.")
 
-A weight of 1 has the full colour. Scores are blue (positive) or orange (negative), the largest in full colour.
+A weight of 1 has the full colour. Scores are blue (positive) or orange (negative), the largest the strongest.
 A masked score (−inf) is grey.
 """
 
@@ -53,9 +53,9 @@ def heatmap(
     middle = top + height / 2
     parts = [
         word(MARGIN, 26, title, 15, anchor="start", bold=True),
-        word(MARGIN + 4, middle, row_name, TEXT, "soft", transform=f"rotate(-90 {MARGIN + 4} {number(middle)})"),
+        word(18, middle, row_name, TEXT, "soft", transform=f"rotate(-90 18 {number(middle)})"),
         word_map(
-            left, top, cells, rows=row_labels, columns=column_labels, size=(across, down), text=TEXT, rings=marks,
+            left, top, cells, rows=row_labels, columns=column_labels, size=(across, down), rings=marks, text=TEXT,
             digits=digits if numbers else None, largest=_largest(cells, kind), upright=upright,
         ),
         word(left + width / 2, top + height + below + 14, column_name, TEXT, "soft"),

@@ -3,18 +3,21 @@
     >>> Picture(200, 40, word(100, 25, "attention"), alt="The word attention.")
     Picture('The word attention.')
 
-A notebook stores it as an `<img>`, which is shown wherever notebooks are opened (docs/writing_a_lesson.md).
-That copy has both palettes in it. A live picture stands in the page and takes the page's palette.
+A learner's notebook gets an `<img>` with both palettes in it. The notebooks that the builder stores (it sets
+COURSE_STILLS) get PNG, the only form that is shown wherever notebooks are opened, GitHub included; see
+docs/writing_a_lesson.md. A live picture stands in the page and takes the page's palette.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 import re
 from html import escape
+from pathlib import Path
 from typing import Any
 
-from course_lib import theme
+from course_lib import runtime, theme
 from course_lib.views.svg import box, colour, number, tag
 
 WIDTH = 760  # of pictures that use the whole column
@@ -41,7 +44,8 @@ class Picture:
     @property
     def file(self) -> str:
         """For everywhere else: with a style of its own."""
-        return self._written(tag("title", escape(self.alt)) + tag("style", STYLE), role="img")
+        still = self._written(tag("title", escape(self.alt)) + tag("style", STYLE), role="img")
+        return re.sub(r' (?:data-[\w-]+|tabindex|aria-\w+)="[^"]*"', "", still)
 
     def _written(self, head: str, **said: str) -> str:
         tips = "".join(_tip(name) for name in sorted(set(re.findall(r"url\(#(\w+)-tip\)", self.body))))
@@ -58,8 +62,29 @@ class Picture:
         )
         return f'<img class="course-still" alt="{escape(self.alt)}" {size} src="{source}">'
 
+    def png(self) -> bytes:
+        """Twice the size, in matplotlib's fonts: the same on every machine. resvg is an author's package."""
+        import matplotlib
+        import resvg_py
+        from PIL import Image
+
+        fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
+        faces = [str(fonts / f"DejaVuSans{face}.ttf") for face in ("", "-Bold", "-Oblique", "-BoldOblique")]
+        flat = re.sub(r"var\(--(\w+)\)", lambda found: theme.PALETTE[found[1]][0], self._written(""))
+        options = {"font_files": faces, "skip_system_fonts": True, "font_family": "DejaVu Sans"}
+        drawn = Image.open(io.BytesIO(bytes(resvg_py.svg_to_bytes(svg_string=flat, zoom=2, **options))))
+        paper = Image.new("RGB", drawn.size, theme.PAPER)
+        paper.paste(drawn, mask=drawn.getchannel("A"))
+        stream = io.BytesIO()
+        paper.quantize(128, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+        return stream.getvalue()
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        return {"text/html": self.img(), "text/plain": self.alt}, {}
+        if not runtime.switched_on("COURSE_STILLS"):
+            return {"text/html": self.img(), "text/plain": self.alt}, {}
+        data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": self.alt}
+        sizes = {"width": round(self.width), "height": round(self.height), "alt": self.alt}
+        return data, {"image/png": sizes, "needs_background": "light", "svg": self.svg}  # for the site
 
 
 def _tip(name: str) -> str:

@@ -35,6 +35,9 @@ class Plane:
         x = self.x[0] + (self.x[1] - self.x[0]) * (across - self.left) / self.width
         return x, self.y[1] - (self.y[1] - self.y[0]) * (down - self.top) / self.height
 
+    def holds(self, x: float, y: float) -> bool:
+        return self.x[0] <= x <= self.x[1] and self.y[0] <= y <= self.y[1]  # false for NaN
+
     def cross(self) -> str:
         """Two thin lines through (0, 0)."""
         across = line([self.at(self.x[0], 0), self.at(self.x[1], 0)], "hair")
@@ -43,7 +46,10 @@ class Plane:
     def scale_x(self, ticks: Mapping[float, str], name: str = "") -> str:
         """Numbers under the plane, and what they are."""
         bottom = self.top + self.height
-        texts = [word(self.at(x, self.y[0])[0], bottom + 16, text, 11, "soft") for x, text in ticks.items()]
+        texts = [
+            word(self.at(x, self.y[0])[0], bottom + 16, text, 11, "soft", class_="scale")
+            for x, text in ticks.items()
+        ]
         rule = line([(self.left, bottom), (self.left + self.width, bottom)], "hair")
         return rule + "".join(texts) + word(self.left + self.width / 2, bottom + 34, name, 12, "soft")
 
@@ -52,7 +58,7 @@ class Plane:
         out = ""
         for y, text in ticks.items():
             height = self.at(self.x[0], y)[1]
-            out += word(self.left - 7, height + 4, text, 11, "soft", "end")
+            out += word(self.left - 7, height + 4, text, 11, "soft", "end", class_="scale")
             out += line([(self.left, height), (self.left + self.width, height)], "hair") if rules else ""
         return out
 

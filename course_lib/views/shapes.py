@@ -105,13 +105,11 @@ def tree(
     widths: Mapping[int, float] | None = None,
     lit: Sequence[int] = (),
 ) -> str:
-    """Words at their places with a line from each to its parent; lit nodes and the lines to them are the accent."""
+    """Words at their places, a line from each to its parent; lit words and their lines have the accent."""
     out = ""
     for node, parent in parents.items():
-        if parent not in places:
-            raise ValueError(
-                f"Node {node} has the parent {parent}, which has no place; there are {list(places)}."
-            )
+        if missing := {node, parent} - places.keys():
+            raise ValueError(f"Node {missing.pop()} has no place; there are {', '.join(map(str, places))}.")
         stroke = "accent" if node in lit else "calm"
         out += bend(places[parent], places[node], stroke, (widths or {}).get(node, 1.4))
     for node, (x, y) in places.items():

@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 
 from course_lib import theme
+from course_lib.explore.raster.artists import RunDots
 from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show, blank_axes
 from course_lib.explore.raster.pillow_text import PillowText, add_text, set_texts
 from course_lib.formatting import fixed
 from course_lib.translation.comparison import BETTER, UNCLEAR, by_runs
-from course_lib.views.run_dots import RunDots, in_words
+from course_lib.views.run_dots import in_words
 from lessons.l18_the_museum.museum import (
     CEILING,
     COLUMNS,

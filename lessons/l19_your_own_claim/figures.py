@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from course_lib import theme
-from course_lib.views.run_dots import in_words, run_dots
-from course_lib.views.static_image import StaticImage
+from course_lib.views.picture import Picture
+from course_lib.views.run_dots import run_dots
 from lessons.l19_your_own_claim.scores import SeedTable, points_lost
 
-COLOURS = (theme.BLUE, theme.ORANGE)
+FILLS = ("query", "key")
 
 
-def loss_figure(tables: Mapping[str, SeedTable], *, title: str) -> StaticImage:
+def loss_figure(tables: Mapping[str, SeedTable], *, title: str) -> Picture:
     """The points lost by every run of both systems, on each split; a system has the same colour on all."""
-    rows, colours = {}, []
+    rows, fills = {}, {}
     for split, systems in tables["with"].items():
-        for system, colour in zip(systems, COLOURS, strict=False):
+        for system, fill in zip(systems, FILLS, strict=False):
             rows[f"{system} on {split}"] = points_lost(tables, split, system)
-            colours.append(colour)
-    return StaticImage(run_dots(rows, title=title, colours=colours, zero=True), f"{title}: {in_words(rows)}.")
+            fills[f"{system} on {split}"] = fill
+    return run_dots(rows, title=title, fills=fills, zero=True)

@@ -11,11 +11,16 @@ from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from course_lib.explore.base import Explorable
+from course_lib.explore.raster.base import RasterExplorable
 from course_lib.teaching.questions.question import questions
 from tools.bench.explorables import explorables
 
 KINDS = list(explorables().values())
+RASTER = [kind for kind in KINDS if issubclass(kind, RasterExplorable)]
+DRAWN = [kind for kind in KINDS if kind not in RASTER]  # as SVG
 
 
 def tables_of_lessons(name: str) -> dict[str, Any]:
@@ -56,7 +61,7 @@ def _nearest(values: list, value: object) -> int:
     """The index of a value, or of the number nearest to it."""
     if value in values:
         return values.index(value)
-    return min(range(len(values)), key=lambda i: abs(values[i] - value))
+    return min(range(len(values)), key=lambda i: np.abs(np.subtract(values[i], value)).sum())
 
 
 def values_reaching(kind: type[Explorable], goal: str, **state) -> list:

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from course_lib import theme
 from course_lib.views.lines import add_marker
-from tests.explore.settings import KINDS
+from tests.explore.settings import RASTER
 from tests.explore.test_numbers import states
 
 EXAMPLE = add_marker(theme.figure().subplots())
@@ -33,7 +33,7 @@ def distance(dot: Line2D, curve: Line2D) -> float:
     return float(np.nanmin(np.linalg.norm(nearest - point, axis=1), initial=np.inf))
 
 
-WITH_DOTS = [kind for kind in KINDS if hasattr(sys.modules[kind.__module__], add_marker.__name__)]
+WITH_DOTS = [kind for kind in RASTER if hasattr(sys.modules[kind.__module__], add_marker.__name__)]
 
 
 @pytest.mark.parametrize("kind", WITH_DOTS, ids=lambda kind: kind.__name__)

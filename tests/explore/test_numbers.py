@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from course_lib.explore.base import Axes, Explorable, Facts, Panel
+from course_lib.explore.base import Explorable, Facts
 from course_lib.explore.raster.artists import Bars
+from course_lib.explore.raster.base import Axes, Panel
 from lessons.l03_lstm_and_gru import GateMixer
-from tests.explore.settings import KINDS, tables_of_lessons
+from tests.explore.settings import DRAWN, RASTER, tables_of_lessons
 
 NUMBER = re.compile(r"(?<![\w.])[−-]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?")
 # numbers that a picture derives from its facts, or that are constant
@@ -106,9 +107,23 @@ def unexplained_numbers(kind: type[Explorable]) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", RASTER, ids=lambda kind: kind.__name__)
 def test_every_number_in_the_picture_is_a_fact(kind):
     assert unexplained_numbers(kind) == []
+
+
+TEXTS = re.compile(r'<text(?![^>]*class="scale")[^>]*>(.*?)</text>')  # without those of a scale
+
+
+@pytest.mark.parametrize("kind", DRAWN, ids=lambda kind: kind.__name__)
+def test_every_number_in_the_svg_is_a_fact_in_every_state(kind):
+    for state in states(kind):
+        facts = kind.facts_at(state)
+        facts |= DERIVED.get(kind.__name__, lambda facts: {})(facts)
+        values = np.concatenate([*explanations(facts).values(), [0.0]])
+        texts = TEXTS.findall("".join(kind.draw(facts)))
+        wrong = [text for text in texts for found in NUMBER.findall(text) if not is_rounding(found, values)]
+        assert wrong == [], state
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import ClassVar
 from matplotlib.colors import to_rgb
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Integer, Panel
+from course_lib.explore.raster.base import Integer, Panel, RasterExplorable
 from course_lib.explore.raster.blitting import BlittedFigure
 
 
@@ -24,7 +24,7 @@ def draw_covered_dot(axes):
     return show
 
 
-class CoveredDot(Explorable):
+class CoveredDot(RasterExplorable):
     title = "Dot"
     size = (2.0, 2.0)
     x = Integer("x", 0, 4, 1)

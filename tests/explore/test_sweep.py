@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from itertools import product
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,10 +15,13 @@ from PIL import Image
 from course_lib import theme
 from course_lib.explore.control import Choice, TextInput
 from course_lib.explore.raster.blitting import BlittedFigure
-from tests.explore.settings import KINDS, goal_settings
+from course_lib.views.picture import LARGEST
+from tests.explore.settings import DRAWN, KINDS, RASTER, goal_settings
 
 PAPER = np.round(np.multiply(to_rgb(theme.PAPER), 255))
-every_explorable = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+every_explorable, every_raster, every_drawn = (
+    pytest.mark.parametrize("kind", kinds, ids=lambda kind: kind.__name__) for kinds in (KINDS, RASTER, DRAWN)
+)
 
 
 def corners(kind):
@@ -46,7 +50,7 @@ def has_ink_at_edge(pixels: np.ndarray, depth: int = 10) -> bool:
 
 
 @pytest.mark.slow
-@every_explorable
+@every_raster
 def test_the_picture_fits_and_follows_the_controls(kind):
     explorable = kind()
     picture = explorable.view.children[-1]
@@ -63,17 +67,33 @@ def test_the_picture_fits_and_follows_the_controls(kind):
 
 
 @pytest.mark.slow
+@every_drawn
+def test_svg_is_well_formed_small_legible_and_follows_the_controls(kind):
+    pictures = set()
+    for state in [*corners(kind), *single_changes(kind)]:
+        picture = kind.picture_of(kind.facts_at(state))
+        root = ElementTree.fromstring(picture.svg)
+        pictures.add(picture.svg)
+        assert len(picture.svg) < LARGEST and picture.width <= 760, state
+        for text in root.iter("{http://www.w3.org/2000/svg}text"):
+            assert float(text.get("font-size")) >= 11, (state, text.text)
+        keys = [node.get("data-key") for node in root.iter() if node.get("data-key")]
+        assert len(keys) == len(set(keys)), "what moves has a name of its own"
+    assert len(pictures) > 10, "the picture follows the controls"
+
+
+@pytest.mark.slow
 @every_explorable
 def test_every_combination_of_choices_has_finite_numbers_and_a_description(kind):
     for state in [*choices(kind), *single_changes(kind)]:
         facts = kind.facts_at(state)
         numbers = [value for value in facts.values() if isinstance(value, float | np.ndarray)]
         assert all(np.isfinite(value).all() for value in numbers), state
-        assert 40 < len(kind.describe(facts)) < 400, state
+        assert 40 < len(kind.describe(facts)) < 500, state
 
 
 @pytest.mark.slow
-@every_explorable
+@every_raster
 def test_the_picture_depends_on_the_state_alone(kind):
     """It is the same after other states; otherwise `show` doesn't set all that changes."""
     states = [kind.facts_at({**kind.start, **preset}) for preset in kind.presets.values()]
@@ -91,7 +111,7 @@ def test_the_picture_depends_on_the_state_alone(kind):
 def test_presets_reset_and_description(kind):
     explorable = kind()
     start = explorable.description
-    assert 40 < len(start) < 260
+    assert 40 < len(start) < 400
     for name in kind.presets:
         explorable.preset(name)
         assert explorable.view.children[-1].alt == explorable.description
@@ -104,7 +124,7 @@ def test_presets_reset_and_description(kind):
     assert 1 <= len(kind.controls) - n_texts <= 3 and n_texts <= 1, "too many controls"
 
 
-@every_explorable
+@every_raster
 def test_the_stored_picture(kind):
     """Small enough for a notebook, narrow enough for a shared screen, and the same as the live picture."""
     explorable = kind()

@@ -222,12 +222,8 @@ class Bars:
     def preset(self, name: str) -> None:
         self.width = self.presets[name]["width"]
 
-    def static_image(self) -> Bars:
-        return self
-
-    def _repr_mimebundle_(self) -> tuple[dict, dict]:
-        data = {"text/plain": f"Bars for a width of {self.width}.", "image/png": "picture"}
-        return data, {"image/png": {"width": 160}}
+    def static_image(self) -> views.Picture:
+        return views.Picture(160, 40, alt=f"Bars for a width of {self.width}.")
 
 
 def predict_number(bars: Bars) -> Guess:
@@ -286,8 +282,10 @@ def test_an_estimate_is_judged_by_factor_and_measured_when_the_guess_is_in(event
 
 
 def test_the_stored_form_of_a_guess_is_the_question_and_the_picture_at_the_start():
-    data, metadata = predict_choice(Bars())._repr_mimebundle_()
-    assert set(data) == {"text/plain", "image/png", WIDGET_VIEW} and metadata["image/png"] == {"width": 160}
+    data, _ = predict_choice(Bars())._repr_mimebundle_()
+    assert set(data) == {"text/plain", "text/html", WIDGET_VIEW}
+    question, folded = data["text/html"].split("<details>")
+    assert "What moves?" in question and 'alt="Bars for a width of 8."' in folded
     assert data["text/plain"] == (
         "Predict first: What moves?\n  A  The weights\n  B  The context\n  C  Both\n"
         "After your prediction: Bars for a width of 8."
@@ -319,21 +317,23 @@ def test_the_stored_form_of_an_opened_guess_has_the_answer_and_what_was_covered(
     assert "<strong>Actual value:</strong> 40</p>" in answer and "<img" not in answer
 
 
-def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(events):
+def test_what_is_covered_is_stored_folded_and_an_explorable_built_when_it_is_opened(events):
     dial = SoftmaxDial()
     prediction = predict_choice(dial)
-    assert "image/png" in prediction._repr_mimebundle_()[0] and "view" not in vars(dial)
+    assert "<details>" in prediction._repr_mimebundle_()[0]["text/html"] and "view" not in vars(dial)
     prediction.open()
     assert prediction.view.children[1] is dial.view
     figure = views.StaticImage(theme.figure(2, 1).subplots().figure, alt="A line.")
     prediction = predict_choice(figure)
     stored = prediction._repr_mimebundle_()[0]
-    assert "image/png" not in stored and "A line." not in str(stored) and "What moves?" in stored["text/html"]
+    assert (
+        "A line." in stored["text/html"].partition("<details>")[2] and "A line." not in stored["text/plain"]
+    )
     prediction.commit(1)
     card, picture = prediction.view.children
     assert card.state["look"] == "right"
     assert card.state["guess"] == card.state["truth"] == "The context"
-    assert bytes(picture.value) == figure.png and int(picture.width) == figure.width
+    assert picture.value == figure.img()
 
 
 # ---- explanations

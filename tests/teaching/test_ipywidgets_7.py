@@ -15,7 +15,7 @@ FOR_COLAB = {WIDGET_VIEW: {"colab": {"custom_widget_manager": {"url": "an addres
 SHOWN = {  # with what each of them stores next to the live view
     "quiz": (lambda: quiz("06", "recall"), "text/html"),
     "explanation": (lambda: explain("00", "why-look"), "text/html"),
-    "prediction": (lambda: predict("00", "times-eight", SoftmaxDial()), "image/png"),
+    "prediction": (lambda: predict("00", "times-eight", SoftmaxDial()), "text/html"),
     "estimate": (lambda: estimate("06", "diagonal"), "text/html"),
     "explorable": (SoftmaxDial, "image/png"),
     "road map": (road_map, "text/markdown"),

@@ -12,7 +12,7 @@ from PIL import Image
 from course_lib import theme
 from course_lib.explore.raster.artists import Bars, Heatmap, HorizontalBars, Rectangles
 from course_lib.explore.raster.pillow_text import add_text, set_texts
-from course_lib.views import StaticImage, gallery, heatmap
+from course_lib.views import Picture, gallery, heatmap
 
 
 def draw_on_canvas(draw) -> np.ndarray:
@@ -89,17 +89,19 @@ def test_the_colour_scale_of_scores_is_symmetric(scores):
     assert norm.vmax == -norm.vmin == np.abs(scores).max()
 
 
-def one_heatmap(matrix=0.0, rows="66", columns="6666", **more) -> StaticImage:
+def one_heatmap(matrix=0.0, rows="66", columns="6666", **more) -> Picture:
     return heatmap(np.zeros((2, 4)) + matrix, rows=rows, columns=columns, **more)
 
 
-def one_gallery(matrix=0.0, rows="66", columns="6666", **more) -> StaticImage:
+def one_gallery(matrix=0.0, rows="66", columns="6666", **more) -> Picture:
     return gallery({"A": np.zeros((2, 4)) + matrix}, rows=rows, columns=columns, alt="", **more)
 
 
-def centre_of_change(image: StaticImage, other: StaticImage) -> np.ndarray:
+def centre_of_change(image: Picture, other: Picture) -> np.ndarray:
     """The middle (y, x), in pixels, of what differs between two pictures of the same size."""
-    pixels, others = (np.asarray(Image.open(io.BytesIO(each.png))).astype(int) for each in (image, other))
+    pixels, others = (
+        np.asarray(Image.open(io.BytesIO(each.png())).convert("RGB")).astype(int) for each in (image, other)
+    )
     top, bottom, left, right = bounding_box((np.abs(pixels - others) > 8).any(axis=2))
     return np.array([(top + bottom) / 2, (left + right) / 2])
 

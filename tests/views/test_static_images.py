@@ -40,12 +40,12 @@ def random_weights(n_rows: int, n_columns: int) -> np.ndarray:
 
 
 def test_a_webp_is_much_smaller_and_looks_the_same():
-    image = heatmap(random_weights(3, 4), rows="abc", columns="defg", alt="Random weights.")
+    image = lines([1, 2], {"a": [1, 2], "b": [2, 1]}, alt="Random lines.")
     exact = np.asarray(decode(image.png)).astype(int)
     webp = encode_webp(exact.astype(np.uint8))
     shown = np.asarray(decode(webp).convert("RGB")).astype(int)
     assert len(webp) < len(image.png) / 2 and shown.shape == exact.shape
-    assert np.abs(shown - exact).max() < 40 and np.abs(shown - exact).mean() < 0.5
+    assert np.abs(shown - exact).max() < 80 and np.abs(shown - exact).mean() < 0.5
     assert (
         f'width="{image.width}" height="{image.height}"' in image.img() and image.img().count("Random") == 1
     )
@@ -85,7 +85,7 @@ def test_fit_grows_the_figure_around_the_labels(title):
 
 def cells(n_rows: int, n_columns: int, kind: str, numbers: bool = True) -> bytes:
     labels = {"rows": range(n_rows), "columns": range(n_columns)}
-    return heatmap(random_weights(n_rows, n_columns), **labels, kind=kind, numbers=numbers, title=LONG).png
+    return heatmap(random_weights(n_rows, n_columns), **labels, kind=kind, numbers=numbers, title=LONG).png()
 
 
 def maps(count: int, n_rows: int = 12) -> StaticImage:
@@ -110,17 +110,17 @@ IMAGES = {
     "one cell": lambda: cells(1, 1, "weights"),
     "wide scores": lambda: cells(3, 5, "scores"),
     "tall, no numbers": lambda: cells(4, 2, "weights", numbers=False),
-    "words": lambda: (
-        heatmap(random_weights(2, 2), rows=["incomprehensibility", "it"], columns=["thirsty", "a"]).png
-    ),
-    "gallery": lambda: maps(4).png,
-    "bars": lambda: bars([0.7, 0.25], labels=["cat", "water"], title=LONG).png,
-    "below": lambda: bars([-1.9, 0.8, -0.001], labels=["a rather long label", "b", "c"], name="score").png,
+    "words": lambda: heatmap(
+        random_weights(2, 2), rows=["incomprehensibility", "it"], columns=["thirsty", "a"]
+    ).png(),
+    "gallery": lambda: maps(4).png(),
+    "bars": lambda: bars([0.7, 0.25], labels=["cat", "water"], title=LONG).png(),
+    "below": lambda: bars([-1.9, 0.8, -0.001], labels=["a rather long label", "b", "c"], name="score").png(),
     "lines": lambda: curves(log=False).png,
     "log lines": lambda: curves(log=True).png,
     "panels": lambda: panels(PARTS, x_name="distance").png,
     "years": lambda: timeline({2014: ["sequence to sequence"], 2017: ["Transformer", "b"]}, title=LONG).png,
-    "row": lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title=LONG).png,
+    "row": lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title=LONG).png(),
 }
 
 

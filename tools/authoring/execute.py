@@ -41,6 +41,7 @@ def kernel_environment(edition: str, home: Path) -> dict[str, str]:
     environment |= {
         "COURSE_HOME": str(home / "course"),
         "COURSE_DEVICE": "cpu",
+        "COURSE_STILLS": "1",  # pictures as PNG
         "COURSE_BAR": "0",  # the last state of a progress bar differs from run to run
         "IPYTHONDIR": str(home / "ipython"),  # no start-up files of the user, no shared history database
         "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_ROOT), environment.get("PYTHONPATH")])),

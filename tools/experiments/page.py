@@ -17,13 +17,11 @@ for each run, and a table in which the variants are compared with a reference by
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from course_lib import theme
 from course_lib.formatting import counted
 from course_lib.results import fill, read_results, runs
 from course_lib.runtime import data_path, write_atomically
@@ -35,7 +33,7 @@ from tools.experiments.tables import Measure, by_variant, markdown, mean_text, m
 
 TEMPLATE = Path(__file__).with_name("results_page.md")
 NOT_JUDGED = ("parameters", "similarity", "gradient", "untrained")  # columns without a better and a worse
-COLOURS = {BETTER: theme.BLUE, WORSE: theme.ORANGE, UNCLEAR: theme.SOFT_INK}
+FILLS = {BETTER: "query", WORSE: "key", UNCLEAR: "soft"}
 
 
 class Row(NamedTuple):
@@ -165,28 +163,19 @@ def made_by(results: dict[str, Any], *, n_hidden: int) -> str:
     return f"Seed{plural} {', '.join(map(str, seeds))} · {machine} · `{results['command']}`{hidden}"
 
 
-def picture(results: dict[str, Any]) -> bytes:
+def picture(results: dict[str, Any]) -> str:
     """One dot for each run in the first column, as SVG: blue is better than the reference, orange worse."""
-    from matplotlib import rc_context  # slow to import
-
     experiment = experiments()[results["experiment"]]
     column, rows = shown_columns(results)[0], rows_of(results, experiment.page.get("rows", []))
     scale = 100 if column.write is percent else 1
-    dots = {
-        row.name or experiment.name: [
-            scale * column.find(run) for run in row.runs if column.find(run) is not None
-        ]
-        for row in rows
-    }
-    colours = [
-        theme.INK if row.reference is None else COLOURS[row.verdict(column) or UNCLEAR] for row in rows
-    ]
+    dots, fills = {}, {}
+    for row in rows:
+        name = row.name or experiment.name
+        dots[name] = [scale * column.find(run) for run in row.runs if column.find(run) is not None]
+        fills[name] = "ink" if row.reference is None else FILLS[row.verdict(column) or UNCLEAR]
     heading = f"{column.heading}, %" if scale == 100 and "%" not in column.heading else column.heading
     sense = "higher" if column.higher_is_better else "lower"
-    figure, drawn = run_dots(dots, title=f"{heading} ({sense} is better)", colours=colours), io.BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": experiment.name}):
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    return drawn.getvalue()
+    return run_dots(dots, title=f"{heading} ({sense} is better)", fills=fills).file + "\n"
 
 
 if __name__ == "__main__":

@@ -32,16 +32,18 @@ from course_lib.teaching.questions.question_card import (
     script,
     static_html,
 )
-from course_lib.views import StaticImage
+from course_lib.views import Picture, StaticImage
 
 if TYPE_CHECKING:
     from course_lib.explore.base import Explorable
 
+Still = StaticImage | Picture
+FOLDED = "<details><summary>The picture, for after your guess</summary>{}</details>"
 ANSWER = '<div class="course-actual">'  # in static HTML, what follows it is the answer
 COVER = "Hidden until you make a prediction. It's fine to be wrong: predicting first helps the answer stick."
 
 
-def predict(lesson: str, name: str, covered: Explorable | StaticImage) -> Guess:
+def predict(lesson: str, name: str, covered: Explorable | Still) -> Guess:
     """Ask prediction `name` of lesson "08" before the explorable or the figure is shown."""
     return Guess(lesson, question(lesson, name, "single", "number"), covered=covered)
 
@@ -85,16 +87,15 @@ class Guess:
         lesson: str,
         asked: Question,
         *,
-        covered: Explorable | StaticImage | None = None,
+        covered: Explorable | Still | None = None,
         measure: Callable[[], float] | None = None,
     ):
         self.guess: Reply | None = None
         self.correct = self.opened = False
         self._lesson, self._question, self._covered, self._measure = lesson, asked, covered, measure
-        # An explorable as it starts; its live view is not built before it is opened. A figure is not stored:
-        # it would be the answer.
-        is_hidden = covered is None or isinstance(covered, StaticImage)
-        self._stored = None if is_hidden else covered.static_image()._repr_mimebundle_()
+        self._image = still_of(
+            covered
+        )  # an explorable as it starts; its live view is built when it is opened
         self._kind, self._title, self._truth = names_of(asked)
         payload = guess_payload(asked, getattr(covered, "title", "Figure") if covered else "")
         self._card = GuessCard(payload, self._receive)
@@ -137,10 +138,8 @@ class Guess:
             "truth": inline_html(self._answer_text()),
             "because": inline_html(asked.because),
         }
-        if isinstance(self._covered, StaticImage):
-            picture = ipywidgets.Image(value=self._covered.png, width=self._covered.width)
-            picture.add_class("course-diagram")  # it follows the page's theme
-            self.view.children = [self._card, picture]
+        if self._covered is self._image is not None:
+            self.view.children = [self._card, ipywidgets.HTML(self._image.img())]
         elif self._covered is not None:
             if asked.preset is not None:
                 self._covered.preset(asked.preset)
@@ -168,8 +167,7 @@ class Guess:
 
     def _answer_html(self) -> str:
         """The answer, the reason and what was covered, as static HTML."""
-        covered = self._covered
-        image = covered if covered is None or isinstance(covered, StaticImage) else covered.static_image()
+        image = still_of(self._covered)
         return (
             f"{ANSWER}<p><strong>{self._truth}:</strong> {static_html(self._answer_text())}</p>"
             f"<p>{static_html(self._question.because)}</p>{image.img() if image else ''}</div>"
@@ -187,11 +185,13 @@ class Guess:
         if self.opened:
             plain += f"\n{self._truth}: {self._answer_text()}"
             return {**live, "text/plain": plain, "text/html": html + self._answer_html()}, for_colab
-        if self._stored is None:
-            return {**live, "text/plain": plain, "text/html": html}, for_colab
-        data, metadata = self._stored
-        return {
-            **data,
-            **live,
-            "text/plain": f"{plain}\nAfter your {self._kind}: {data['text/plain']}",
-        }, {**metadata, **for_colab}
+        if self._image:  # folded: it may be the answer
+            html += FOLDED.format(self._image.img())
+            if self._covered is not self._image:
+                plain += f"\nAfter your {self._kind}: {self._image.alt}"
+        return {**live, "text/plain": plain, "text/html": html}, for_colab
+
+
+def still_of(covered: Explorable | Still | None) -> Still | None:
+    """What a notebook stores of an explorable, as it is now, or of a figure."""
+    return covered if covered is None or isinstance(covered, Still) else covered.static_image()

@@ -62,7 +62,7 @@ def test_the_command_compares_stored_results(capsys, monkeypatch):
 def test_the_page_is_the_one_that_the_runs_give():
     """After a change: python3 -m tools.experiments.page"""
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == page() + "\n"
-    pictures = {path.stem: path.read_bytes() for path in (RESULTS / "dots").iterdir()}
+    pictures = {path.stem: path.read_text(encoding="utf-8") for path in (RESULTS / "dots").iterdir()}
     assert pictures == {name: picture(read_results(name)) for name in recorded()}
 
 

@@ -18,8 +18,8 @@ from matplotlib.colors import LinearSegmentedColormap
 if TYPE_CHECKING:  # slow to import
     from matplotlib.figure import Figure
 
-# Each colour has one meaning in the whole course: query and asking; keys and what is asked (memory); values and
-# what flows on; the one accent (this step, this word, this mistake). The rest is grey. Inside cells alone,
+# Each colour has one meaning in the whole course: query and asking; keys and what is asked (memory); values
+# and what flows on; the one accent (this step, this word, this mistake). The rest is grey. Inside cells alone,
 # query's blue is positive and key's orange negative. (light page, dark page)
 PALETTE = {
     "paper": ("#FCFBF7", "#16191D"),
@@ -51,8 +51,8 @@ SCORES = LinearSegmentedColormap.from_list(
 
 DARK_PAGE = ':is(body[data-jp-theme-light="false"], html[data-theme="dark"])'  # JupyterLab, reading edition
 
-# Each of our widgets adds these lines to the page. SVG takes its colours from the variables; in an <img>, it has
-# both palettes and follows `color-scheme`. A filter inverts the lightness of other images and keeps hues.
+# Each of our widgets adds these lines to the page. SVG takes its colours from the variables; in an <img>, it
+# has both palettes and follows `color-scheme`. A filter inverts the lightness of others and keeps hues.
 PAGE_STYLE = f"""
 .course-svg {{ {palette(0)} }}
 {DARK_PAGE} .course-svg {{ {palette(1)} }}

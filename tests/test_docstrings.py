@@ -37,6 +37,8 @@ PICTURES = {
     *("tools.authoring.build", "tools.authoring.editions", "tools.authoring.execute"),
     *("course_lib.explore.base", "course_lib.explore.control"),
     *("course_lib.views.bars", "course_lib.views.heatmap", "course_lib.explore.raster.pillow_text"),
+    *("course_lib.explore.raster.artists", "course_lib.views.cells", "course_lib.views.shapes"),
+    "course_lib.views.words",
     *("course_lib.teaching.code_reading", "course_lib.teaching.questions.guess"),
     *("course_lib.text.corpus", "course_lib.text.multi30k"),
 }

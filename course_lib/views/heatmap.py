@@ -51,15 +51,15 @@ def heatmap(
     top = MARGIN + HEAD * bool(title)
     width, height = across * cells.shape[1], down * cells.shape[0]
     middle = top + height / 2
+    labels = {"rows": row_labels, "columns": column_labels, "upright": upright, "text": TEXT}
+    shown = {"size": (across, down), "largest": _largest(cells, kind), "rings": marks}
+    shown |= {"digits": digits} if numbers else {}
     parts = [
         word(MARGIN, 26, title, 15, anchor="start", bold=True),
         word(18, middle, row_name, TEXT, "soft", transform=f"rotate(-90 18 {number(middle)})"),
-        word_map(
-            left, top, cells, rows=row_labels, columns=column_labels, size=(across, down), rings=marks, text=TEXT,
-            digits=digits if numbers else None, largest=_largest(cells, kind), upright=upright,
-        ),
+        word_map(left, top, cells, **labels, **shown),
         word(left + width / 2, top + height + below + 14, column_name, TEXT, "soft"),
-    ]  # fmt: skip
+    ]
     whole = max(left + width + MARGIN, width_of(title, 16) + 2 * MARGIN)
     return Picture(
         whole,

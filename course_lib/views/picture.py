@@ -1,7 +1,7 @@
 """A picture: SVG of a size, with alt text; the same when stored, live, on the site and on paper.
 
-    >>> Picture(200, 40, word(100, 25, "attention"), alt="The word attention.")
-    Picture('The word attention.')
+    >>> Picture(200, 40, box(10, 10, 180, 20, "query"), alt="A blue bar.")
+    Picture('A blue bar.')
 
 A learner's notebook gets an `<img>` with both palettes in it. The notebooks that the builder stores (it sets
 COURSE_STILLS) get PNG, the only form that is shown wherever notebooks are opened, GitHub included; see

@@ -64,10 +64,7 @@ def test_words_keep_their_order_and_stay_within_the_row():
 
 
 def test_words_that_the_reference_does_not_have_there_are_wrong():
-    assert wrong_words("le chat voit la la pomme".split(), "le chat mange la pomme".split()) in (
-        [2, 3],
-        [2, 4],
-    )
+    assert wrong_words([*"abxcc"], [*"abyc"]) in ([2, 3], [2, 4])
     assert wrong_words([], WORDS) == wrong_words(WORDS, WORDS) == []
     assert word_row(WORDS, [10, 50, 90], 20, marked=[1]).count("accent") == 2, "by colour and a line"
 

@@ -37,4 +37,4 @@ def timeline(events: Mapping[int, Sequence[str]], *, title: str = "") -> StaticI
     axes.set_axis_off()
     fit(axes, width=1.3 * len(years), height=2.7)
     by_year = "; ".join(f"{year}: {', '.join(events[year])}" for year in years)
-    return StaticImage(axes.figure, alt=f"{title or 'Timeline'}. {by_year}.")
+    return StaticImage(axes.figure, alt=f"{title or 'Timeline'}. {by_year}.", generic=True)

@@ -35,6 +35,7 @@ from tools.authoring.lesson import LessonSource, read_lesson, sources
 from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_of, table_text
 from tools.authoring.mistake_files import file_problems, unrecognised
 from tools.authoring.outputs import check_outputs, outdated
+from tools.authoring.picture_count import print_counts
 from tools.authoring.quiz_file import quiz_problems, section_problems
 from tools.authoring.rules import breaches
 from tools.authoring.single_file import FETCHED_FROM, readme_with_address, repository
@@ -111,6 +112,8 @@ def build_all(
         else:
             n_written, build_problems = update_stored(root, valid)
         problems += build_problems
+        for edition in COMMITTED:
+            print_counts(target(root, made, edition) for made in valid)
         seconds = time.perf_counter() - start
         summary = f"{counted(n_written, 'notebook')} {'built' if run else 'updated'} in {seconds:.1f} s"
     for text in problems:

@@ -464,7 +464,7 @@ r"""
 You are given someone else's implementation of scaled dot-product attention. Write a function that calls it with inputs of your choice and uses `assert` or `torch.testing.assert_close` to raise an exception if the outputs are wrong. Your test should accept every correct implementation, however it is written, and reject the wrong ones. An implementation may be wrong in a single place, so compare both outputs completely, with several queries and a batch of several sentences. The verdict lists what your test misses.
 """
 
-# %% kind="exercise" exercise="test_attention" mode="test" title="Test an attention function" difficulty=3 importance=3 track="stretch"
+# %% kind="exercise" exercise="test_attention" mode="test" title="Test an attention function" difficulty=3 importance=3 track="stretch" minutes=10 because="a reader expects 15 minutes for all of the stretch"
 from lessons.l08_query_key_value.solutions import test_attention
 
 # %% kind="check" exercise="test_attention"

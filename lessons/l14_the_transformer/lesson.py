@@ -528,7 +528,7 @@ The other mistakes: B leaves out both last norms, C doesn't scale the embeddings
 
 # %% [markdown] kind="instructor"
 r"""
-**Section 8 takes 40 minutes or more.** It can be a session of its own, or homework. Insist on a check after every class. If someone is stuck, ask which stage the verdict names and what is computed between that stage and the one before.
+**Section 8 takes an hour or more.** It can be a session of its own, or homework. Insist on a check after every class. If someone is stuck, ask which stage the verdict names and what is computed between that stage and the one before.
 """
 
 # %% [markdown] kind="text" track="core" contents="the exercise that this course leads up to: a Transformer from an empty file"

@@ -553,7 +553,7 @@ r"""
 Here is a first version with a bug. Make it pass its check.
 """
 
-# %% kind="exercise" exercise="grow" mode="bug" title="One step of beam search" difficulty=3 importance=4 track="stretch"
+# %% kind="exercise" exercise="grow" mode="bug" title="One step of beam search" difficulty=3 importance=4 track="stretch" minutes=12 because="a reader expects 20 minutes for all of the stretch"
 from lessons.l16_decoding.solutions import grow
 
 # %% kind="check" exercise="grow"

@@ -43,14 +43,14 @@ PLANS = (
     Plan(
         90,
         "Learners build Bahdanau's attention, and a trained translator runs with it.",
-        (PROBLEM, replace(FIRST, without=(5,))),
+        (PROBLEM, replace(FIRST, without=(4, 5), keep=(3, 6))),
     ),
     Plan(
         180,
         "Learners build attention three times: Bahdanau's, as query, key and value, and as self-attention.",
         (
             PROBLEM,
-            FIRST,
+            replace(FIRST, without=(4, 5, 6), keep=(3,)),
             Part(
                 "08",
                 SHORT,
@@ -65,16 +65,18 @@ PLANS = (
         DAY,
         "From the bottleneck of the encoder-decoder to a Transformer that translates with learners' code.",
         (
-            Part("04", SHORT, "the problem that attention solves", without=(6,)),
-            FIRST,
-            Part("08", SHORT, "query, key and value, which everything after it uses", keep=(3,)),
+            Part("04", SHORT, "the problem that attention solves", without=(5, 6)),
+            replace(FIRST, without=(5, 6), keep=(3, 4)),
+            Part(
+                "08", SHORT, "query, key and value, which everything after it uses", without=(5,), keep=(3,)
+            ),
             Part("09", SHORT, "self-attention: a sentence that attends to itself", without=(5, 7), keep=(2,)),
             Part("10", SHORT, "masks, which training and padding need", without=(3, 4, 5), keep=(2,)),
             Part(
                 "13",
                 SHORT,
                 "residual connections, norms, feed-forward network",
-                only=(1, 2, 3, 4, 5),
+                only=(2, 3, 4, 5),
                 keep=(2,),
             ),
             Part("14", SHORT, "all parts together, with trained weights", without=(6,), keep=(5,)),
@@ -108,8 +110,11 @@ PLANS = (
     ),
     Plan(
         5 * DAY,
-        "The full course without its stretch parts.",
-        tuple(Part(lesson.number, FULL, lesson.question) for lesson in lessons()),
+        "The full course without its stretch parts. The Transformer from an empty file (14) is homework.",
+        tuple(
+            Part(lesson.number, FULL, lesson.question, without=(8,) if lesson.number == "14" else ())
+            for lesson in lessons()
+        ),
     ),
 )
 

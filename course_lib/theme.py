@@ -60,7 +60,7 @@ img.course-still {{ color-scheme: light; }}
 {DARK_PAGE} img.course-still {{ color-scheme: dark; }}
 {DARK_PAGE} :is(
   .course-picture canvas,
-  img:is(.course-diagram, .course-still[src^="data:image/webp"]),
+  img.course-diagram,
   .jp-RenderedImage img.jp-needs-light-background
 ) {{
   filter: invert(0.92) hue-rotate(180deg);

@@ -84,9 +84,8 @@ def show_code_cell(cell: NotebookNode, pictures: Path, url: str, rewrite: Callab
     if card == "quiz":
         outputs = [as_html(quiz_html(lesson, name))]
     elif card in GUESSES:
-        *printed, stored = cell.outputs
-        figure = picture(stored) if "image/png" in stored.data else ""
-        guess = guess_html(questions(lesson)[name], figure, cell.metadata.course.answer)
+        *printed, _ = cell.outputs
+        guess = guess_html(questions(lesson)[name], sweep, cell.metadata.course.answer)
         outputs = [*chain(*map(shown, printed)), as_html(guess)]
     else:
         outputs = [*chain(*map(shown, cell.outputs))]
@@ -108,7 +107,9 @@ def as_html(text: str) -> NotebookNode:
 
 
 def still(output: NotebookNode, file: Path, url: str) -> str:
-    """The stored picture as a file, and the HTML that shows it."""
+    """The stored picture as SVG where it has one, or as a file, and the HTML that shows it."""
+    if "svg" in output.metadata:
+        return f'<figure class="course-stage">{output.metadata.svg}</figure>'
     file.write_bytes(base64.b64decode(output.data["image/png"]))
     about = output.metadata.get("image/png", {})
     alt = html.escape(about.get("alt", ""))

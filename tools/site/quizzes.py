@@ -17,6 +17,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
+from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.guess import guess_payload
 from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import Option, Question, Reply, mark, mark_by_factor, read_answer
@@ -26,6 +27,7 @@ from course_lib.teaching.questions.quiz import Quiz, choose_questions, question_
 from tools.site.formulas import with_mathml
 
 STATIC = Path(__file__).with_name("static")
+EXPLORE = PROJECT_ROOT / "course_lib" / "explore"
 ANSWER = re.compile(
     r'<div class="course-actual"><p><strong>[^<]*</strong> (.*?)</p><p>(.*?)</p>(<img.*)?</div>', re.S
 )
@@ -144,8 +146,12 @@ def page_files() -> dict[str, str]:
     )
     for name in ("quiz", "guess"):
         cards = cards.replace(f'export default card("{name}"', f'const {name}Card = card("{name}"')
+    live, *styles = (
+        (EXPLORE / name).read_text("utf-8") for name in ("live.js", "explorable.css", "live.css")
+    )
     # A plain script, not a module: browsers load no modules from a folder that is opened without a server.
     return files | {
         "quiz_page.js": f"(() => {{\n{cards}\n{files['quiz_page.js']}}})();\n",
-        "cards.css": STYLE + files["cards.css"],
+        "live_figure.js": f"(() => {{\n{live}\n{files['live_figure.js']}}})();\n",
+        "cards.css": "".join([STYLE, *styles, files["cards.css"]]),
     }

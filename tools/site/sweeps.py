@@ -24,10 +24,12 @@ from nbformat import NotebookNode
 
 from course_lib.explore.base import Explorable
 from course_lib.explore.control import Control
+from course_lib.explore.raster.base import RasterExplorable
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import Question, questions
 from course_lib.views.static_image import encode_webp
 from tools.bench.explorables import explorables
+from tools.site.live_figures import live_html
 from tools.site.quizzes import as_script_json
 
 MOST = 24  # pictures of one explorable
@@ -44,6 +46,8 @@ def sweep_html(cell: NotebookNode, folder: Path, url: str) -> str:
     if shown is None:
         return ""
     kind, asked = shown
+    if not issubclass(kind, RasterExplorable):
+        return live_html(kind, asked, main_control(kind))
     drawn = cached_pictures(kind, asked)
     folder.mkdir(parents=True, exist_ok=True)
     for path in drawn.glob("*.webp"):

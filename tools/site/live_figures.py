@@ -1,0 +1,74 @@
+"""Explorables drawn as SVG, alive in the page: all their states as differences of one picture.
+
+    >>> tokens_of("<g><path/>a</g>")
+    ['<g>', '<path/>a', '</g>']
+
+With more than `MOST` states, only the main control moves. static/live_figure.js shows the states, with the code
+that also moves the picture in JupyterLab (course_lib/explore/live.js).
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from html import escape
+from itertools import product
+from typing import Any
+
+from course_lib.explore.base import Explorable
+from course_lib.explore.control import Control, Point
+from course_lib.teaching.questions.question import Question
+from tools.site.quizzes import as_script_json
+
+MOST = 60  # states that a page carries
+HANDLE = re.compile(r"<[^>]*data-drag[^>]*>")  # dragging needs a kernel
+HELD = re.compile(r' (?:data-drag|data-box|data-step|role|tabindex|aria-\w+)="[^"]*"')
+
+
+def live_html(kind: type[Explorable], asked: Question | None, main: Control) -> str:
+    """The picture as it is at the start, its controls, and every state; for a prediction, of its preset."""
+    start = kind.start | (kind.presets[asked.preset] if asked and asked.preset else {})
+    moving = [control for control in kind.controls if not isinstance(control, Point)]
+    if len(list(product(*(control.values for control in moving)))) > MOST:
+        moving = [main]
+    pictures = {}
+    for values in product(*(control.values for control in moving)):
+        state = start | {control.name: value for control, value in zip(moving, values, strict=True)}
+        picture = kind.picture_of(kind.facts_at(state))
+        pictures[values] = HANDLE.sub(lambda found: HELD.sub("", found[0]), picture.svg), picture.alt
+    first = tuple(start[control.name] for control in moving)
+    tokens = tokens_of(pictures[first][0])
+    data = {
+        "tokens": tokens,
+        "states": [[difference(tokens, tokens_of(svg)), alt] for svg, alt in pictures.values()],
+        "start": [list(control.values).index(value) for control, value in zip(moving, first, strict=True)],
+        "controls": [
+            {
+                "name": control.name,
+                "label": control.label,
+                "values": list(control.values),
+                "texts": [control.text_of(value) for value in control.values],
+            }
+            for control in moving
+        ],
+        "play": kind.play if kind.play in (control.name for control in moving) else "",
+    }
+    others = [f"“{escape(control.label)}”" for control in kind.controls if control not in moving]
+    more = f"<p>In the notebook, you can also change {' and '.join(others)}.</p>" if others else ""
+    return (
+        f'<figure class="course-live-figure"><p class="course-sweep-question">{escape(kind.question)}</p>'
+        f'<div class="course-live-controls"></div><div class="course-stage">{pictures[first][0]}</div>'
+        f'<figcaption aria-live="polite" class="course-announcement">{escape(pictures[first][1])}</figcaption>'
+        f"{more}{as_script_json(data)}</figure>"
+    )
+
+
+def tokens_of(svg: str) -> list[str]:
+    """Each tag, with the text behind it."""
+    return re.findall(r"<[^>]*>[^<]*", svg)
+
+
+def difference(before: list[str], after: list[str]) -> list[list[Any]]:
+    """What to replace, from the end to the beginning: [[from, how many, tokens], ...]."""
+    changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [[i, j - i, after[k:m]] for kind, i, j, k, m in reversed(changes) if kind != "equal"]

@@ -108,7 +108,7 @@ class Point(Control, Tuple):
 
     def __init__(self, label: str, plane: Plane, start: tuple[float, float], *, step: float):
         super().__init__(Float(), Float(), default_value=start)
-        self.label, self._plane, self._step = label, plane, step
+        self.label, self._plane, self.step = label, plane, step
         coarse = 5 * step  # the values that a program tries: every fifth place
         columns, rows = (range(int(low / coarse), int(high / coarse) + 1) for low, high in (plane.x, plane.y))
         self.values = [self._rounded(coarse * column, coarse * row) for column in columns for row in rows]
@@ -122,7 +122,7 @@ class Point(Control, Tuple):
         return self._rounded(x, y)
 
     def _rounded(self, x: float, y: float) -> tuple[float, float]:
-        return tuple(round(round(number / self._step) * self._step, 6) for number in (x, y))
+        return tuple(round(round(number / self.step) * self.step, 6) for number in (x, y))
 
     def value_at(self, across: float, down: float) -> tuple[float, float]:
         """The value at a place of the page."""

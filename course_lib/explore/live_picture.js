@@ -31,7 +31,9 @@ export default {
         if (reached) make("span", item, { class: "course-announcement" }).textContent = " (reached)";
       }
     }
+    let updates = 0;
     function show() {
+      place.dataset.updates = ++updates; // for tests, as are the answers
       live.show(model.get("svg"));
       caption.textContent = model.get("alt");
       announcement.textContent = model.get("announcement");
@@ -40,7 +42,7 @@ export default {
       note.textContent = message.error ?? "";
       if (message.last) play?.stop();
       requestAnimationFrame(() => live.answered());
-      place.dataset.answers = Number(place.dataset.answers ?? 0) + 1; // for tests
+      place.dataset.answers = Number(place.dataset.answers ?? 0) + 1;
     }
     model.on("change:svg", show);
     model.on("change:announcement", show);

@@ -51,7 +51,7 @@ def _write_notebook(path: Path, names: Sequence[str]) -> None:
 
 def _press(page: Page, number: int) -> list[float]:
     explorable = page.locator(".course-explorable").nth(number)
-    canvas = explorable.locator("canvas[data-updates]")
+    canvas = explorable.locator("[data-updates]")
     canvas.wait_for()
     explorable.locator(".noUi-handle").first.scroll_into_view_if_needed()
     explorable.locator(".noUi-handle").first.focus()

@@ -15,6 +15,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
+from course_lib.explore.control import Point
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import Question, questions
 from course_lib.teaching.questions.quiz import choose_questions
@@ -26,7 +27,6 @@ from tools.bench.explorables import explorables
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a kernel works off every key press before a goal is reached
 
-PAINT = "canvas => canvas.toDataURL()"  # what is on the screen, as text that can be compared
 LESSONS = sorted(path.name for path in (PROJECT_ROOT / "notebooks").glob("*.ipynb"))
 SOURCES = PROJECT_ROOT / "lessons"
 THEMES = itertools.cycle(["JupyterLab Light", "JupyterLab Dark"])  # each lesson in one of the two
@@ -69,10 +69,12 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
             photograph(lab.cell(cell["index"]), f"{theme[11:].lower()}-{cell['index']:02}")
     if name.startswith("08"):
         a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph)
+        a_picture_is_taken_hold_of(lab, photograph)
         quiz_answers_wrong_and_right_get_their_reasons(lab, photograph)
         a_wrong_solution_is_told_why(lab, photograph)
     if name.startswith("00"):
         an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph)
+        a_step_after_the_other_is_played(lab)
     if name.startswith("14"):
         a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph)
     if name.startswith("15"):
@@ -126,14 +128,15 @@ def reach_every_goal(lab, photograph, cells: list[dict]) -> None:
             widgets = there.locator(
                 ".course-controls > [class*=widget-]"
             )  # not their empty parents, which come first
-            expect(widgets).to_have_count(len(kind.controls))
+            expect(widgets).to_have_count(sum(not isinstance(control, Point) for control in kind.controls))
             setting = start_setting(kind)
             for goal, text in kind.goals.items():
                 wanted = goal_settings(kind)[goal]
-                for widget, control, old, new in zip(
-                    widgets.all(), kind.controls, setting, wanted, strict=True
-                ):
-                    if old != new:
+                left = iter(widgets.all())
+                for control, old, new in zip(kind.controls, setting, wanted, strict=True):
+                    if isinstance(control, Point):
+                        move_handle(there.locator(f"[data-drag={control.name}]"), control, old, new)
+                    elif (widget := next(left)) and old != new:
                         move_control(widget, new, control.values)
                 setting = wanted
                 expect(there.get_by_role("listitem").filter(has_text=text)).to_contain_text("✓")
@@ -155,6 +158,15 @@ def move_control(widget, index: int, values: list) -> None:
         widget.get_by_role("button").nth(index).press("Enter")
 
 
+def move_handle(handle, control: Point, old: int, new: int) -> None:
+    """By arrow keys, from one value to another."""
+    handle.focus()
+    for axis, (back, on) in enumerate((("ArrowLeft", "ArrowRight"), ("ArrowDown", "ArrowUp"))):
+        steps = round((control.values[new][axis] - control.values[old][axis]) / control.step)
+        for _ in range(abs(steps)):
+            handle.page.keyboard.press(on if steps > 0 else back)
+
+
 def keys(n_steps: int, page: str, arrow: str) -> list[str]:
     """A page key moves a slider by five steps, an arrow by one."""
     return [f"Page{page}"] * (n_steps // 5) + [f"Arrow{arrow}"] * (n_steps % 5)
@@ -163,6 +175,7 @@ def keys(n_steps: int, page: str, arrow: str) -> list[str]:
 def stills_before_the_first_run(lab, photograph) -> None:
     """Reopened without a kernel run, a lesson shows pictures, not "model not found"."""
     index = lab.indices_of("predict")[0]
+    lab.cell(index).locator(".jp-OutputArea summary").click()  # it is folded: a guess comes first
     still = lab.cell(index).locator(".jp-OutputArea img")
     expect(still).to_be_visible()
     assert still.evaluate("async image => { await image.decode(); return image.naturalWidth; }") > 600
@@ -175,20 +188,63 @@ def stills_before_the_first_run(lab, photograph) -> None:
 
 def a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph) -> None:
     cell = lab.cell(lab.indices_of("predict")[1])  # the number: how large is the largest weight?
-    picture = cell.get_by_role("img")
+    picture = cell.locator(".course-stage svg")
     expect(picture).to_have_count(0)
     cell.get_by_label("Your answer").fill("0.5")
     cell.get_by_role("button", name="Submit my").click()
-    expect(picture).to_have_attribute("data-updates", "1")  # painted: a canvas is empty at first
     expect(cell).to_contain_text("0.96")
     photograph(cell, "opened")
 
-    described, painted = picture.get_attribute("aria-label"), picture.evaluate(PAINT)
+    described, painted = picture.get_attribute("aria-label"), picture.inner_html()
     cell.locator(".widget-slider .noUi-handle").first.focus()
     lab.page.keyboard.press("ArrowLeft")
     expect(picture).not_to_have_attribute("aria-label", described)
-    assert picture.evaluate(PAINT) != painted
+    assert picture.inner_html() != painted
     photograph(cell, "moved")
+
+
+def a_picture_is_taken_hold_of(lab, photograph) -> None:
+    """Dragged, and let go outside; moved by keys; pointed at; without motion for those who want none."""
+    cell, page = lab.cell(lab.indices_of("predict")[0]), lab.page
+    cell.get_by_role("button", name="Show the answer").click()
+    cell.get_by_role("button", name="Reset", exact=True).click()
+    stage, query = cell.locator(".course-stage"), cell.get_by_role("slider", name="query")
+    expect(query).to_have_attribute("aria-valuetext", "1.00, 0.50")
+    spot = query.bounding_box()
+    x, y = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 40):  # faster than pictures come: none may be left in a queue
+        page.mouse.move(x - 3 * step, y + step)
+        if step == 20:
+            photograph(cell, "dragging")
+    page.mouse.move(x - 900, y)
+    page.mouse.up()
+    expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-1\.30, "))
+    photograph(cell, "dragged")
+    query.focus()
+    page.keyboard.press("ArrowRight")
+    expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-1\.25, "))
+    expect(stage.locator("svg")).to_have_attribute("aria-label", re.compile("sweet -1.25"))
+    stage.locator("[data-of=soup]").first.hover()
+    expect(stage.locator(".course-tip")).to_contain_text("soup: attention weight")
+    photograph(cell, "pointed")
+    moved = "part => getComputedStyle(part).transitionDuration"
+    assert "0.14s" in stage.locator("rect").last.evaluate(moved)
+    page.emulate_media(reduced_motion="reduce")
+    assert stage.locator("rect").last.evaluate(moved) == "0s"
+    page.emulate_media(reduced_motion="no-preference")
+
+
+def a_step_after_the_other_is_played(lab) -> None:
+    cell = lab.cell(lab.indices_of("explore")[0])
+    cell.get_by_role("button", name="Reset", exact=True).click()
+    picture, button = cell.locator(".course-stage svg"), cell.get_by_role("button", name=re.compile("Play"))
+    first = picture.get_attribute("aria-label")
+    button.press("Enter")
+    expect(picture).not_to_have_attribute("aria-label", first)
+    cell.get_by_role("button", name=re.compile("Pause")).press("Enter")
+    expect(button).to_be_visible()
 
 
 def quiz_answers_wrong_and_right_get_their_reasons(lab, photograph) -> None:

@@ -10,6 +10,7 @@ from IPython.core.formatters import DisplayFormatter
 from course_lib.explore.live_view import WIDGET_VIEW
 from course_lib.teaching import estimate, explain, predict, quiz, road_map
 from lessons.l00_start_here import SoftmaxDial
+from lessons.l08_query_key_value import SoftDictionary
 
 FOR_COLAB = {WIDGET_VIEW: {"colab": {"custom_widget_manager": {"url": "an address"}}}}
 SHOWN = {  # with what each of them stores next to the live view
@@ -18,6 +19,7 @@ SHOWN = {  # with what each of them stores next to the live view
     "prediction": (lambda: predict("00", "times-eight", SoftmaxDial()), "text/html"),
     "estimate": (lambda: estimate("06", "diagonal"), "text/html"),
     "explorable": (SoftmaxDial, "image/png"),
+    "picture to take hold of": (SoftDictionary, "text/html"),
     "road map": (road_map, "text/markdown"),
 }
 

@@ -16,7 +16,7 @@ import torch
 from hypothesis import strategies as st
 from traitlets import TraitError
 
-from course_lib.explore.base import Explorable
+from course_lib.explore.base import Explorable, Point
 from course_lib.teaching import check, progress
 from course_lib.teaching.contents import lessons
 from course_lib.teaching.exercises.catalogue import exercise_topics
@@ -172,7 +172,10 @@ def test_explorables_set_to_any_value(soak):
         explorable = started(number)
         widgets = explorable.view.children[1].children
         for which, by_widget, value in moves:
-            control, widget = (row[which % len(widgets)] for row in (explorable.controls, widgets))
+            control = explorable.controls[which % len(explorable.controls)]
+            linked = [each for each in explorable.controls if not isinstance(each, Point)]
+            by_widget = by_widget and control in linked
+            widget = widgets[linked.index(control)] if by_widget else None
             if isinstance(value, float) and 0 <= value < 1:  # within the range
                 value = control.values[int(value * len(control.values))]
             try:

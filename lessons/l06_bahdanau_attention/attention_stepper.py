@@ -4,119 +4,185 @@
     >>> facts["words"][1], facts["source"][facts["weights"].argmax()]
     ('chat', 'cat')
 
-The shipped Bahdanau system translates the running pair. At each step every annotation gets a score from the
-decoder's state, a softmax turns the scores into attention weights, and the map gains a row. Steps and
-annotations are numbered from 0.
+The shipped Bahdanau system translates the running pair, and the picture is figure 1 of his paper with its
+numbers. At each step every annotation gets a score from the decoder's state, and a softmax turns the scores
+into attention weights. Steps and annotations are numbered from 0.
 """
 
 from __future__ import annotations
 
-from functools import cache, partial
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
-import numpy as np
 import torch
 
-from course_lib import theme
-from course_lib.explore.raster.artists import Heatmap, HorizontalBars
-from course_lib.explore.raster.base import (
-    Axes,
-    Choice,
-    Facts,
-    Integer,
-    Panel,
-    RasterExplorable,
-    Show,
-    blank_axes,
-)
-from course_lib.explore.raster.pillow_text import add_text, set_texts
+from course_lib.explore.base import Choice, Explorable, Facts, Integer
 from course_lib.formatting import fixed, minus
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
+from course_lib.text.toy.twins import twins
 from course_lib.translation.shipped import shared
+from course_lib.views.cells import cells
+from course_lib.views.shapes import side_bars
+from course_lib.views.svg import belongs, bend, box, choice, dot, group, line, note, path, width_of, word
 
-SENTENCES = {
-    "thirsty": "the cat drank the water because it was thirsty",
-    "cold": "the cat drank the water because it was cold",
-}
-N_SOURCE, N_STEPS = 10, 12
-SCORES = {"low": -8.0, "high": 22.0, "colour": theme.ORANGE, "digits": 1}  # the ends, of every state
-WEIGHTS = {"low": 0, "high": 1, "colour": theme.BLUE, "digits": 2}
+SENTENCES = ("thirsty", "cold")  # the twins
+N_STEPS, N_SHOWN = 12, 5  # words and their end; numbers of each half of an annotation
+
+LEFT, GAP = 128, 64  # of the source words
+TOP, ROW = 84, 388  # of the annotations; the middle of the decoder's states
+HUB, HEIGHT, PACE = 522, 294, 34.5  # the context vector, above this step's state; between two states
+OUTPUT = HUB + 66
+THICK = 20  # the line of the attention weight 1: thickness is the weight
 
 
 @cache
 @torch.no_grad()
 def translate_stepwise(sentence: str) -> dict[str, Any]:
-    """The scores, the weights and the word of every step."""
+    """The scores, the weights, the word and the most probable words of every step."""
     model, tokenizer = shared("bahdanau").model, shared("bahdanau").tokenizer
-    text = SENTENCES[sentence]
-    batch = make_batch(sources=[tokenizer.encode(text)], targets=[[]])
+    pair = twins(1)[SENTENCES.index(sentence)]
+    batch = make_batch(sources=[tokenizer.encode(pair.src_text)], targets=[[]])
     memory = model.encode(batch.src, batch.src_lengths)
     state, annotations = model.start(memory)["hidden"], memory["annotations"]
-    token, scores, weights, words = BOS, [], [], []
+    token, scores, weights, likely = BOS, [], [], []
     for _ in range(N_STEPS):
         scores.append(model.score(state.unsqueeze(1), annotations)[0, 0])
         weights.append(scores[-1].softmax(-1))
         context = weights[-1][None] @ annotations[0]
         embedded = model.embed(torch.tensor([[token]]))[:, 0]
         state = model.decoder(torch.cat([embedded, context], dim=-1), state)
-        token = int(model.logits(torch.cat([state, embedded, context], dim=-1)).argmax())
-        words.append(SPECIAL[EOS] if token == EOS else tokenizer.decode([token]))
+        best = model.logits(torch.cat([state, embedded, context], dim=-1))[0].softmax(-1).topk(3)
+        token = int(best.indices[0])
+        names = [SPECIAL[EOS] if i == EOS else tokenizer.decode([i]) for i in best.indices.tolist()]
+        likely.append((names, best.values.tolist()))
     return {
         "scores": torch.stack(scores).numpy(),
         "weights": torch.stack(weights).numpy(),
-        "words": words,
-        "source": [*text.split(), SPECIAL[EOS]],
+        "likely": likely,
+        "words": [names[0] for names, _ in likely],
+        "source": [*pair.src, SPECIAL[EOS]],
+        "annotations": annotations[0].unflatten(-1, (2, -1))[..., :N_SHOWN].numpy(),
+        "sizes": (model.config.hidden, model.config.vocab_size),
+        "links": pair.links,
     }
 
 
 def compute(*, sentence: str, step: int) -> Facts:
-    """Scores and weights of one step, and the weights of all steps up to it."""
+    """Scores, weights and likely words of one step, and the weights of all steps up to it."""
     steps = translate_stepwise(sentence)
-    return {
-        "scores": steps["scores"][step],
-        "weights": steps["weights"][step],
-        "source": steps["source"],
-        "words": steps["words"],
-        "map": steps["weights"][: step + 1],
-    }
+    now = {name: steps[name][step] for name in ("scores", "weights", "likely")}
+    linked = sorted(english for english, french in steps["links"] if french == step)
+    return steps | now | {"map": steps["weights"][: step + 1], "linked": linked}
 
 
-def draw_bars(axes: Axes, *, name: str, low: float, high: float, colour: str, digits: int) -> Show:
-    """One bar for each annotation, with its word on the left."""
-    span = high - low
-    blank_axes(axes, x=(low - 0.48 * span, high + 0.16 * span), y=(N_SOURCE - 0.4, -0.6))
-    axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    rows, label_x = range(N_SOURCE), low - 0.04 * span
-    bars = HorizontalBars(axes, rows, gap=0.02 * span, colour=colour, size=9, label_x=label_x)
-
-    def show(facts: Facts) -> None:
-        bars.show(facts[name], [minus(fixed(value, digits)) for value in facts[name]])
-        set_texts(bars.labels, [f"{word}  {position}" for position, word in enumerate(facts["source"])])
-
-    return show
+def arrow(*points: tuple[float, float], stroke: str = "calm", width: float = 1.2) -> str:
+    return line(points, stroke, width, head=True)
 
 
-def draw_map(axes: Axes) -> Show:
-    cells = Heatmap(axes, [""] * N_STEPS, [str(position) for position in range(N_SOURCE)])
-    axes.set_xlabel("annotation")
-    labels = [add_text(axes, -0.25, step + 0.5, ha="right", va="center", size=10) for step in range(N_STEPS)]
-
-    def show(facts: Facts) -> None:
-        later_steps = np.full((N_STEPS - facts["step"] - 1, N_SOURCE), np.nan)
-        cells.show(np.vstack([facts["map"], later_steps]))
-        words = facts["words"][: facts["step"] + 1]
-        set_texts(labels, words, bold=[False] * facts["step"] + [True])
-
-    return show
+def pointing(facts: Facts, j: int) -> dict[str, str | None]:
+    weight, score = (minus(fixed(float(facts[name][j]), 2)) for name in ("weights", "scores"))
+    return belongs(f"source-{j}", tip=f"{facts['source'][j]}: weight {weight}, from the score {score}")
 
 
-class AttentionStepper(RasterExplorable):
+def draw_encoder(facts: Facts) -> Iterable[str]:
+    """An annotation for each word: its left column is from the GRU that comes from the left."""
+    yield word(14, 66, "source", 12, "soft", "start")
+    yield note(14, TOP + 16, ["GRU →", "annotations", "← GRU"], 12)
+    for j, (name, halves) in enumerate(zip(facts["source"], facts["annotations"], strict=True)):
+        x, half, lit = LEFT + GAP * j, width_of(name) / 2 + 4, facts["weights"][j] >= 0.2
+        if j in facts["linked"]:
+            yield box(x - half, 51, 2 * half, 21, "none", "soft", radius=10, line=1.2, data_key="link")
+            yield word(x, 46, "true link", 11, "soft", data_key="link-name")
+        yield group(word(x, 66, name, bold=lit), class_="word", **pointing(facts, j))
+        yield box(x - 12, TOP, 24, 55, "paper", "accent" if lit else "calm", radius=4, line=1.8 if lit else 1)
+        yield cells(x - 9, TOP + 3.5, halves.T, 9.6, columns=2, largest=0.9)
+        if name != SPECIAL[EOS]:
+            yield arrow((x + 16, TOP + 12), (x + GAP - 16, TOP + 12))
+            yield arrow((x + GAP - 16, TOP + 45), (x + 16, TOP + 45))
+
+
+def draw_attention(facts: Facts) -> Iterable[str]:
+    """The latest state asks every annotation; the answers are weights, as thick as they are."""
+    rail, numbers, asks = TOP + 76, TOP + 96, HUB - PACE
+    weights, xs = facts["weights"].tolist(), [LEFT + GAP * j for j in range(len(facts["weights"]))]
+    for j in sorted(range(len(xs)), key=weights.__getitem__):  # the thickest is in front
+        drawn = {"class_": "link", "stroke_linecap": "butt", "data_key": f"line-{j}", **pointing(facts, j)}
+        if lit := weights[j] >= 0.01:
+            drawn["opacity"] = 0.75
+        stroke, width = "accent" if lit else "hair", max(1, THICK * weights[j])
+        yield bend((xs[j], numbers + 8), (HUB + (xs[j] - HUB) / 25, HEIGHT - 8), stroke, width, 0.6, **drawn)
+    for stroke, width in (("paper", 7), ("query", 1.8)):
+        yield bend((asks, ROW - 10), ((xs[5] + xs[6]) / 2, rail), stroke, width)
+    yield line([(xs[0], rail), (xs[-1], rail)], "query", 1.4) + word(
+        14, numbers, "weights", 12, "soft", "start"
+    )
+    for j, (x, weight) in enumerate(zip(xs, weights, strict=True)):
+        lit = {"fill": "accent", "bold": True} if weight >= 0.01 else {"fill": "soft"}
+        number = word(x, numbers, fixed(weight, 2), 12, halo="paper", **lit)
+        yield arrow((x, rail), (x, TOP + 59), stroke="query") + group(number, **pointing(facts, j))
+    asked = ["the state so far asks every word:", "do I need you now?"]
+    yield note(asks - 12, ROW - 84, asked, 12, "query", anchor="end", halo="paper")
+
+
+def draw_past(facts: Facts) -> Iterable[str]:
+    """The states so far and the words they chose; each word is an input of the next state."""
+    step, first = facts["step"], HUB - PACE * (facts["step"] + 1)
+    yield word(14, ROW + 4, "decoder", 12, "soft", "start")
+    yield word(14, ROW + 48, "translation", 12, "soft", "start")
+    # The first state is computed from the backward GRU's state at the first word.
+    down = f"M{LEFT - 13} {TOP + 45}H92Q86 {TOP + 45} 86 {TOP + 51}V{ROW - 6}Q86 {ROW} 92 {ROW}"
+    yield path(f"{down}H{first - 10:.1f}", "calm", 1.2, head=True)
+    yield note(95, 250, ["the decoder", "starts where", "the backward", "GRU ended"], 11)
+    if step:
+        yield word(
+            HUB - PACE - 12, ROW - 36, "each word had a context of its own", 11, "soft", "end", halo="paper"
+        )
+    for i, text in enumerate([SPECIAL[BOS], *facts["words"][:step]]):
+        x, now = first + PACE * i, i == step
+        end, stroke = x + PACE - (16 if now else 8), "soft" if now else "calm"
+        drawn = dot(x, ROW, 7, "paper", "query" if now else "calm", 2.2 if now else 1.4)
+        drawn += word(x, ROW + 48, text, 12, "ink" if i else "soft")
+        if i:
+            context = dot(x - 12, ROW - 24, 2.5, "calm", "none") + arrow((x - 10, ROW - 20), (x - 5, ROW - 9))
+            drawn += arrow((x, ROW + 10), (x, ROW + 33)) + context
+            drawn = choice(drawn, f"go to the step of {text}", step=i - 1)
+        onward = arrow((x + 9, ROW), (end - 2, ROW), stroke="soft")
+        onward += arrow((x + 7, ROW + 34), (end, ROW + (11 if now else 9)), stroke=stroke)
+        yield group(drawn + onward, data_key=f"state-{i}")
+
+
+def draw_prediction(facts: Facts) -> Iterable[str]:
+    """Three things choose the next word: the new state, the context vector and the word before."""
+    before, under = facts["words"][facts["step"] - 1] if facts["step"] else SPECIAL[BOS], ROW + 14
+    aside, start = (
+        f"{OUTPUT - 12} {HEIGHT + 10} {OUTPUT} {HEIGHT + 40}",
+        HUB - PACE + width_of(before, 12) / 2,
+    )
+    yield path(f"M{HUB + 18} {HEIGHT + 4}C{aside} {OUTPUT} {ROW - 14}", "accent", 1.8, head=True)
+    below = f"{HUB + 14} {ROW + 58} {OUTPUT} {ROW + 54} {OUTPUT} {under}"
+    yield path(f"M{start + 2:.1f} {ROW + 48}C{below}", "soft", 1.2, head=True)
+    yield arrow((HUB + 17, ROW), (OUTPUT - 25, ROW), stroke="accent", width=1.8)
+    yield arrow((HUB, HEIGHT + 18), (HUB, ROW - 18), stroke="accent", width=2.4)
+    for name, y, radius in (("c", HEIGHT, 17), ("s", ROW, 15)):
+        yield dot(HUB, y, radius, "paper", "accent", 2) + word(
+            HUB, y + 5, f"*{name}*", 16, "accent", bold=True
+        )
+    yield box(OUTPUT - 23, ROW - 11, 46, 22, "paper", "soft", radius=5, line=1.2)
+    yield word(OUTPUT, ROW + 4, "output", 11) + arrow((OUTPUT + 24, ROW), (OUTPUT + 33, ROW), stroke="accent")
+    yield note(OUTPUT + 12, HEIGHT - 4, ["context: the weighted", "average of annotations"], 11)
+    yield word(OUTPUT + 12, ROW - 44, f"next word, of {facts['sizes'][1]}", 11, "soft", "start")
+    yield side_bars(OUTPUT + 100, ROW - 36, *facts["likely"], width=30, fill="calm", lit=(0,))
+
+
+class AttentionStepper(Explorable):
     title = "Additive attention, step by step"
     question = "Before each word, the decoder scores every annotation. Which one gets the most attention?"
-    size = (9.6, 4.0)
-    step = Integer("step", 0, N_STEPS - 1, 0)
-    sentence = Choice("… because it was", tuple(SENTENCES), "thirsty", buttons=True)
+    size = (760, 456)
+    step = Integer("step", 0, N_STEPS - 1, 5)
+    sentence = Choice("… because it was", SENTENCES, "thirsty", buttons=True)
+    play = "step"
     presets = {
         "il": {"step": 8},
         "elle": {"step": 8, "sentence": "cold"},
@@ -125,11 +191,6 @@ class AttentionStepper(RasterExplorable):
         "unsure": "A step at which no annotation gets half of the attention",
         "twice": "Two consecutive words that attend to the same annotation",
     }
-    panels = (
-        Panel("Scores e", partial(draw_bars, name="scores", **SCORES)),
-        Panel("Attention weights α", partial(draw_bars, name="weights", **WEIGHTS)),
-        Panel("Attention map so far", draw_map, 1.15),
-    )
     compute = staticmethod(compute)
 
     @staticmethod
@@ -142,15 +203,25 @@ class AttentionStepper(RasterExplorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> list[str]:
-        words = " ".join(facts["words"][: facts["step"]])
-        return [f"output so far: {words or '(nothing)'}", f"next: {facts['words'][facts['step']]}"]
+    def draw(facts: Facts) -> Iterable[str]:
+        best, linked, source = int(facts["weights"].argmax()), facts["linked"], facts["source"]
+        looks = f"To choose *{facts['words'][facts['step']]}*, the decoder looks"
+        away = linked and best not in linked
+        most = (
+            f"most at *{source[best]}*, hardly at *{source[linked[0]]}*" if away else f"at *{source[best]}*"
+        )
+        yield word(14, 28, f"{looks} {most}", 15, anchor="start", bold=True)
+        for part in (draw_attention, draw_encoder, draw_past, draw_prediction):
+            yield from part(facts)
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        best = facts["weights"].argmax()
+        (best, *_), (probability, *_) = facts["likely"]
+        attended, shown = facts["weights"].argmax(), f"{N_SHOWN} of its {facts['sizes'][0]}"
+        linked = " and ".join(f"“{facts['source'][j]}”" for j in facts["linked"]) or "no word"
         return (
-            f"Step {facts['step']} of “… because it was {facts['sentence']}”: "
-            f"the largest attention weight, {fixed(facts['weights'][best], 2)}, is on "
-            f"“{facts['source'][best]}”, and the decoder outputs “{facts['words'][facts['step']]}”."
+            f"Step {facts['step']} of “… because it was {facts['sentence']}”: the largest attention weight, "
+            f"{fixed(float(facts['weights'][attended]), 2)}, is on “{facts['source'][attended]}”, and the "
+            f"decoder outputs “{best}” (probability {fixed(probability, 2)}), which has its true link at {linked}. "
+            f"Each annotation is shown by {shown} forward and {shown} backward numbers."
         )

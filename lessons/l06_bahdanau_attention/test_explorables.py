@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -22,9 +24,6 @@ LIMITS = {
         Limit("unsure", "half", lambda facts, v: facts | {"weights": np.array([v, 0.0])}, operator.lt),
     ],
 }
-DERIVED = {
-    "AttentionStepper": lambda facts: {"positions": list(range(len(facts["source"])))},
-}
 
 
 @pytest.mark.parametrize(
@@ -40,12 +39,16 @@ def test_the_stepper_translates_and_shows_no_later_step(sentence, end):
 
 
 @pytest.mark.parametrize("step", [0, 1, 11])
-def test_the_heading_separates_what_is_written_from_what_comes_next(step):
+def test_the_picture_leads_back_to_the_words_written_so_far(step):
     stepper = attention_stepper.AttentionStepper
     facts = stepper.facts_at({**stepper.start, "step": step})
-    written, following = (part.split() for part in stepper.heading(facts))
-    assert following[-1] == facts["words"][step] and facts["words"][step] not in written
-    assert written[len(written) - step :] == facts["words"][:step]
+    back = re.findall(r'aria-label="go to the step of (.+?)"', unescape(stepper.picture_of(facts).svg))
+    assert back == facts["words"][:step]
+
+
+def test_the_link_of_il_is_at_it_and_the_end_has_none():
+    assert attention_stepper.compute(sentence="thirsty", step=8)["linked"] == [6]
+    assert attention_stepper.compute(sentence="cold", step=11)["linked"] == []
 
 
 def test_every_snapshot_is_recorded_for_every_seed_and_sentence():

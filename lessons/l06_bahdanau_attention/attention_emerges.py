@@ -1,74 +1,78 @@
 """How the attention of a translator changes while it is trained, from nearly uniform weights to an alignment.
 
-    >>> facts = compute(step=4000, sentence="the happy mother …", seed=0)
-    >>> facts["translation"]
+    >>> " ".join(compute(step=4000, sentence="the happy mother …")["translation"])
     "la mère heureuse n' a pas vendu la vieille fleur blanche"
 
-The snapshots were recorded in three training runs of Bahdanau's system (`attention_emerges` in data/results).
-A map shows the attention weights under teacher forcing, so its rows are always the words of the correct
-translation.
+Three training runs of Bahdanau's system were recorded (`emergence` in data/results). The map is the first
+run's, under teacher forcing, so its rows are always the words of the correct translation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from course_lib import theme
-from course_lib.explore.raster.artists import Heatmap, Rectangles
-from course_lib.explore.raster.base import Axes, Choice, Facts, Panel, RasterExplorable, Show
-from course_lib.explore.raster.pillow_text import add_text, set_texts
-from course_lib.formatting import fixed
+from course_lib.explore.base import Choice, Explorable, Facts
+from course_lib.formatting import fixed, minus
 from course_lib.results import runs
+from course_lib.text.pair import Pair
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.views.lines import add_marker
+from course_lib.text.toy.splits import TEST_SIZES, splits
+from course_lib.text.toy.twins import twins
+from course_lib.views.cells import word_map
+from course_lib.views.plane import Plane
+from course_lib.views.svg import dot, word
+from course_lib.views.words import fits, spread, word_row, wrong_words
 
-STEPS = (0, 50, 100, 150, 200, 250, 300, 350, 400, 500, 600, 1000, 2000, 4000)
-SENTENCES = {  # the name in the results, the source, the correct translation
-    "the happy mother …": (
-        "crossing",
-        "the happy mother did not sell the old white flower",
-        "la mère heureuse n' a pas vendu la vieille fleur blanche",
-    ),
-    "the cat drank …": (
-        "thirsty",
-        "the cat drank the water because it was thirsty",
-        "le chat a bu l' eau parce qu' il avait soif",
-    ),
-}
+STEPS = (*range(0, 601, 25), 800, 1000, 1500, 2000, 4000)
+SENTENCES = {"the happy mother …": "crossing", "the cat drank …": "thirsty"}  # their names in the results
 MOTHER, CAT = SENTENCES
-N_ROWS, N_COLUMNS = 12, 11  # the other sentence has one column fewer
-LONGEST = 56  # characters of a translation in the heading
+CURVES = {  # how the picture names what was recorded, and where its scale ends
+    "diagonal": ("diagonal (correlation)", (-0.2, 1)),
+    "words": ("words right", (0, 1)),
+    "links": ("links right", (0, 1)),
+}
+LEFT, TOP, APART = 530, 124, 94  # of the curves
+SOON = 25  # steps: the scale of the curves is the logarithm of step + SOON
+SIZE = 13  # of the translation
+
+
+def pair_of(sentence: str) -> Pair:
+    return twins(1)[0] if sentence == CAT else splits(seed=0, sizes=TEST_SIZES).test[4]
 
 
 @cache
-def recorded(seed: int) -> dict[str, Any]:
-    """The run with this seed: its curve, and its snapshots by step."""
-    [run] = [run for run in runs("attention_emerges") if run["seed"] == seed]
-    return {"curve": run["curve"], "snapshots": {shot["step"]: shot for shot in run["snapshots"]}}
+def recorded(part: str) -> list[dict[int, dict[str, Any]]]:
+    """The curve or the snapshots of each run, by step; the first run is shown."""
+    return [{each["step"]: each for each in run[part]} for run in runs("emergence")]
 
 
-def compute(*, step: int, sentence: str, seed: int) -> Facts:
-    """The map and the translation at one step, and the measurements of the whole run."""
-    run = recorded(seed)
-    name, source, target = SENTENCES[sentence]
-    snapshot = run["snapshots"][step]
-    weights = np.array(snapshot["maps"][name]["weights"])
-    facts = {
-        "source": [*source.split(), SPECIAL[EOS]],
-        "target": [*target.split(), SPECIAL[EOS]],
-        "weights": weights,
-        "translation": snapshot["maps"][name]["translation"],
-        "steps": np.array([point["step"] for point in run["curve"]]),
-        "errors": np.array([point["alignment_error"] for point in run["curve"]]),
-        "snapshot_steps": np.array(list(run["snapshots"])),
-        "correct": np.array([shot["exact"] for shot in run["snapshots"].values()]),
-        "error_now": next(p["alignment_error"] for p in run["curve"] if p["step"] == step),
-        "correct_now": snapshot["exact"],
+def compute(*, step: int, sentence: str) -> Facts:
+    """The map and the translation at one step, and the measurements of all runs up to it."""
+    pair, so_far = pair_of(sentence), [each for each in STEPS if each <= step]
+    shot = recorded("snapshots")[0][step]["maps"][SENTENCES[sentence]]
+    weights, translation = np.array(shot["weights"]), shot["translation"].split()
+    rings = {(french, english) for english, french in pair.links}
+    curves = {
+        name: np.array([[run[s][name] for s in so_far] for run in recorded("curve")]) for name in CURVES
     }
-    return facts | (in_the_first_sentence(facts) if name == "crossing" else NOT_IN_THIS_SENTENCE)
+    facts = {
+        "source": [*pair.src, SPECIAL[EOS]],
+        "target": [*pair.tgt, SPECIAL[EOS]],
+        "weights": weights,
+        "rings": rings,
+        "found": len(rings & set(enumerate(weights.argmax(axis=1).tolist()))),
+        "span": float(np.ptp(weights @ np.arange(weights.shape[1]))),  # of the mean attended positions
+        "translation": translation,
+        "wrong": wrong_words(translation, pair.tgt),
+        "steps": np.array(so_far),
+        "curves": curves,
+        "now": {name: float(of_runs[0, -1]) for name, of_runs in curves.items()},
+    }
+    return facts | (in_the_first_sentence(facts) if sentence == MOTHER else NOT_IN_THIS_SENTENCE)
 
 
 NOT_IN_THIS_SENTENCE = {"flower_and_white": 0.0, "la_to_mother": 0.0}
@@ -86,102 +90,83 @@ def in_the_first_sentence(facts: Facts) -> dict[str, float]:
     }
 
 
-def draw_map(axes: Axes) -> Show:
-    cells = Heatmap(axes, [""] * N_ROWS, [""] * N_COLUMNS)
-    axes.set(xlim=(-3.6, N_COLUMNS + 0.1), ylim=(N_ROWS + 3.3, -0.1), xticks=(), yticks=())
-    rest = Rectangles(axes, 1, theme.PAPER)  # covers the column that the shorter sentence doesn't have
-    rest.set_zorder(3)
-    rows = [add_text(axes, -0.25, row + 0.5, ha="right", va="center", size=10) for row in range(N_ROWS)]
-    below = {"ha": "right", "va": "center", "size": 10}
-    columns = [add_text(axes, column + 0.5, N_ROWS + 0.25, **below) for column in range(N_COLUMNS)]
-    for text in columns:
-        text.set_rotation(90)
-
-    def show(facts: Facts) -> None:
-        n_columns = len(facts["source"])
-        shown = np.zeros((N_ROWS, N_COLUMNS))
-        shown[:, :n_columns] = facts["weights"]
-        cells.show(shown)
-        rest.set_edges(left=n_columns + 0.06, right=N_COLUMNS + 0.1, low=-0.1, high=N_ROWS + 0.1)
-        set_texts(rows, facts["target"])
-        set_texts(columns, facts["source"])
-
-    return show
+def headline(facts: Facts) -> str:
+    found, stage = facts["found"], "a diagonal"
+    if facts["span"] < 3:
+        stage = "all rows are nearly the same"
+    elif found >= 9:
+        stage = "close to the true links"
+    elif facts["flower_and_white"] > 0.5:
+        stage = "the diagonal begins to cross"
+    look = "looks most at its" if found == 1 else "look most at their"
+    return f"Step {facts['step']:,}: {stage}; {found} of {len(facts['target']) - 1} words {look} own word"
 
 
-def draw_curves(axes: Axes) -> Show:
-    axes.set_xscale("symlog", linthresh=100, linscale=0.6)
-    axes.set(xlim=(-8, 5200), ylim=(-0.06, 1.08), xlabel="training steps", yticks=(0, 0.25, 0.5, 0.75, 1))
-    ticks = (0, 100, 200, 400, 1000, 4000)
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axes.minorticks_off()
-    axes.grid(axis="y")
-    [error] = axes.plot([], [], color=theme.ORANGE, linewidth=2.2)
-    [correct] = axes.plot([], [], color=theme.BLUE, linewidth=2.2)
-    error_dot, correct_dot = add_marker(axes), add_marker(axes)
-    text = {"size": 10, "weight": "bold"}
-    error_text = add_text(axes, 1.5, 0.975, colour=theme.ORANGE, **text)
-    correct_text = add_text(axes, 1.5, 0.055, colour=theme.BLUE, **text)
-
-    def show(facts: Facts) -> None:
-        so_far, shots_so_far = facts["steps"] <= facts["step"], facts["snapshot_steps"] <= facts["step"]
-        error.set_data(facts["steps"][so_far], facts["errors"][so_far])
-        correct.set_data(facts["snapshot_steps"][shots_so_far], facts["correct"][shots_so_far])
-        error_dot.set(data=([facts["step"]], [facts["error_now"]]), markerfacecolor=theme.ORANGE)
-        correct_dot.set(data=([facts["step"]], [facts["correct_now"]]), markerfacecolor=theme.BLUE)
-        error_text.set_text(f"alignment error {fixed(facts['error_now'], 2)}")
-        correct_text.set_text(f"correct: {percent(facts)}%")
-
-    return show
+def shortened(words: list[str]) -> list[str]:
+    """As many words of a translation as fit beside its name."""
+    return words[: next(n for n in range(len(words), -1, -1) if fits(words[:n], 626, SIZE))]
 
 
-def percent(facts: Facts) -> str:
-    return fixed(100 * facts["correct_now"], 0)
+def draw_curves(facts: Facts) -> Iterable[str]:
+    yield word(LEFT, 84, "three runs so far, 200 sentences", 12, "soft", "start")
+    steps = facts["steps"] + SOON
+    for i, (name, (title, ends)) in enumerate(CURVES.items()):
+        plane = Plane(LEFT, TOP + APART * i, 200, 58, (SOON, 4000 + SOON), ends, log_x=True)
+        yield plane.scale_y({0: "0", 1: "1" if name == "diagonal" else "100%"})
+        yield word(LEFT, plane.top - 9, title, 13, anchor="start")
+        yield word(LEFT + 200, plane.top - 9, shown(facts, name), 13, anchor="end", bold=True)
+        for run in (2, 1, 0):
+            style = ("calm", 1) if run else ("ink", 2.4)
+            yield plane.curve(steps, facts["curves"][name][run], *style)
+        yield dot(*plane.at(steps[-1], facts["now"][name]), 4, "ink", "paper")
+    ticks = {step + SOON: f"{step:,}" for step in (0, 100, 400, 1000, 4000)}
+    yield plane.scale_x(ticks, "training steps (thick: this run)")
 
 
-def shortened(text: str) -> str:
-    """A translation that fits next to the title."""
-    if len(text) <= LONGEST:
-        return text
-    return text[:LONGEST].rsplit(" ", 1)[0] + " …"
+def shown(facts: Facts, name: str) -> str:
+    value = facts["now"][name]
+    return minus(fixed(value, 2)) if name == "diagonal" else f"{fixed(100 * value, 0)}%"
 
 
-class AttentionEmerges(RasterExplorable):
+class AttentionEmerges(Explorable):
     title = "Attention emerges"
-    question = "Move the slider through the training run. When do the attention weights become an alignment?"
-    size = (9.6, 4.8)
-    step = Choice("training steps", STEPS, 0, text=lambda step: f"{step:,}")
+    question = "Play the training run. When do the attention weights become an alignment?"
+    size = (760, 424)
+    step = Choice("training steps", STEPS, 200, text=lambda step: f"{step:,}")
     sentence = Choice("sentence", tuple(SENTENCES), MOTHER, buttons=True)
-    seed = Choice("random seed", (0, 1, 2), 0, buttons=True)
-    presets = {"step 300": {"step": 300}, "step 4,000": {"step": 4000}}
+    play = "step"
+    presets = {"step 0": {"step": 0}, "step 4,000": {"step": 4000}}
     goals = {
-        "aligned": "An alignment error below 0.5",
+        "aligned": "More than half of the links right",
         "crossed": "fleur and blanche: more than half of the attention on their own word",
         "article": "The first la: more than half of the attention on mother",
     }
-    panels = (
-        Panel("Attention map", draw_map, 1.0),
-        Panel("The run so far (200 test sentences)", draw_curves, 1.15),
-    )
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "aligned": now["error_now"] < 0.5,
+            "aligned": now["now"]["links"] > 0.5,
             "crossed": now["flower_and_white"] > 0.5,
             "article": now["la_to_mother"] > 0.5,
         }
 
     @staticmethod
-    def heading(facts: Facts) -> list[str]:
-        return [f"step {facts['step']:,}", f"output: {shortened(facts['translation'])}"]
+    def draw(facts: Facts) -> Iterable[str]:
+        yield word(14, 28, headline(facts), 15, anchor="start", bold=True)
+        words = shortened(facts["translation"])
+        yield word(14, 56, "translation", 12, "soft", "start")
+        places = spread(words, 100, 740, SIZE, most=9)
+        yield word_row(words, places, 56, SIZE, marked=facts["wrong"])
+        yield word(746, 56, "…" if words != facts["translation"] else "", SIZE, "soft", "end")
+        rows = "rows: the correct words (teacher forcing); rings: true links"
+        yield word(14, 84, rows, 12, "soft", "start")
+        names = {"rows": facts["target"], "columns": facts["source"]}
+        yield word_map(100, 96, facts["weights"], size=(33, 21.5), rings=facts["rings"], **names)
+        yield from draw_curves(facts)
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        sharp = fixed(float(facts["weights"].max(axis=1).mean()), 2)
-        return (
-            f"Random seed {facts['seed']}, step {facts['step']:,}: the largest attention weight of a row is "
-            f"{sharp} on average. Alignment error {fixed(facts['error_now'], 2)}, {percent(facts)}% of the "
-            f"translations correct. The output is “{shortened(facts['translation'])}”."
-        )
+        measured = ", ".join(f"{title} {shown(facts, name)}" for name, (title, _) in CURVES.items())
+        words = " ".join(shortened(facts["translation"]))
+        return f"{headline(facts)}. In this run, {measured}. The translation is “{words}”."

@@ -222,6 +222,6 @@ class AttentionStepper(Explorable):
         return (
             f"Step {facts['step']} of “… because it was {facts['sentence']}”: the largest attention weight, "
             f"{fixed(float(facts['weights'][attended]), 2)}, is on “{facts['source'][attended]}”, and the "
-            f"decoder outputs “{best}” (probability {fixed(probability, 2)}), which has its true link at {linked}. "
+            f"decoder outputs “{best}” ({fixed(probability, 2)}), which has its true link at {linked}. "
             f"Each annotation is shown by {shown} forward and {shown} backward numbers."
         )

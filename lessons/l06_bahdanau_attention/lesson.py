@@ -314,7 +314,7 @@ We trained the system three times, for 4,000 steps each, and recorded its attent
 
 # %% [markdown] kind="instructor"
 r"""
-**Section 4 on one screen (5 min).** Move the slider through the snapshots while learners read the outputs aloud. Ask after each: "Does it use the source yet? How can you tell?"
+**Section 4 on one screen (5 min).** Play the run from step 0, and pause it while learners read the translation aloud. Ask each time: "Does it use the source yet? How can you tell?"
 """
 
 # %% kind="predict"
@@ -322,12 +322,13 @@ predict("06", "which-comes-first", AttentionEmerges())
 
 # %% [markdown] kind="text"
 r"""
-Move the slider slowly through the run, and read the output above the curves.
+Play the run from step 0, and read the translation above the map. The curves show how all three runs did on 200 test sentences, under teacher forcing: how closely the position that a word attends to follows its own position (their correlation), and the percentages of words and links that are right.
 
 - **At first all rows are nearly the same.** Each French word spreads its attention in the same way, so the decoder gets nearly the same context vector at every step.
-- **Then comes fluent French about something else.** At step 150 with random seed 0, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
+- **Then comes fluent French about something else.** At step 150, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
   You saw this stage when you trained seq2seq in lesson 04. <!-- core -->
-- **Then the rows start to differ.** Between steps 200 and 600, the alignment error falls from {result:attention_emerges/bahdanau/curve/4/alignment_error:.2f} to {result:attention_emerges/bahdanau/curve/12/alignment_error:.2f}, averaged over the three runs, and the fraction of correct translations rises from {result:attention_emerges/bahdanau/snapshots/4/exact:.0%} to {result:attention_emerges/bahdanau/snapshots/11/exact:.0%}.
+- **Then the rows start to differ, and a diagonal appears.** At step 200 the correlation is {result:emergence/bahdanau/curve/8/diagonal:.2f}, averaged over the three runs: the network has found the cursors that move in step.
+- **Then the links become right.** Between steps 200 and 600, the alignment error falls from {result:emergence/bahdanau/curve/8/alignment_error:.2f} to {result:emergence/bahdanau/curve/24/alignment_error:.2f}, and the fraction of correct translations rises from {result:emergence/bahdanau/snapshots/8/exact:.0%} to {result:emergence/bahdanau/snapshots/24/exact:.0%}.
 
 A plausible reason why alignment and translation improve together is that each needs the other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
 

@@ -13,13 +13,13 @@ from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.text.toy.twins import pronoun_step
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
-from lessons.l06_bahdanau_attention.attention_emerges import MOTHER, SENTENCES
+from lessons.l06_bahdanau_attention.attention_emerges import MOTHER, pair_of
 from lessons.l06_bahdanau_attention.attention_stepper import compute
 from lessons.l06_bahdanau_attention.forced_pronouns import forced_pronouns
 
 IL = 8  # the step that generates it
 FROM_THE_END = {"because": -4, "pronoun": -3, "verb": -2, "adjective": -1, "end": 0}
-SOURCE, TARGET = (text.split() for text in SENTENCES[MOTHER][1:])
+SOURCE, TARGET = list(pair_of(MOTHER).src), list(pair_of(MOTHER).tgt)
 
 
 def measure() -> dict[str, dict[str, float]]:
@@ -81,7 +81,7 @@ def margin_of_error(words: str) -> float:
 def emergence() -> dict[str, float]:
     """When the alignment error is halved, and what the first la attends to until then, over three runs."""
     halved, correct, at_mother, at_the = [], [], [], []
-    for run in runs("attention_emerges"):
+    for run in runs("emergence"):
         curve = {point["step"]: point["alignment_error"] for point in run["curve"]}
         exact = {shot["step"]: shot["exact"] for shot in run["snapshots"]}
         halved.append(next(step for step, error in curve.items() if error < curve[0] / 2))

@@ -7,6 +7,7 @@ import itertools
 import pytest
 import torch
 
+from course_lib.results import runs
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.twins import ROLES
 from course_lib.translation.shipped import load_shipped, shared
@@ -96,22 +97,21 @@ def test_the_map_of_the_crossing_sentence(translate):
 
 
 def test_fluent_french_about_something_else_comes_first():
-    facts = attention_emerges.compute(step=150, sentence=attention_emerges.CAT, seed=0)
-    assert facts["translation"] == "la reine a bu le lait parce qu' elle était très bonne"
+    facts = attention_emerges.compute(step=150, sentence=attention_emerges.CAT)
+    assert " ".join(facts["translation"]) == "la reine a bu le lait parce qu' elle était très bonne"
     assert "*la reine a bu le lait parce qu' elle était très bonne*" in L.source
 
 
 def test_the_alignment_and_the_translations_improve_over_the_same_steps():
     assert L.asked("which-comes-first").right == [2]
-    for seed in range(3):
-        at = [
-            attention_emerges.compute(step=step, sentence=attention_emerges.MOTHER, seed=seed)
-            for step in (0, 200, 600, 4000)
-        ]
-        gained = at[2]["correct_now"] - at[1]["correct_now"]
-        lost = at[1]["error_now"] - at[2]["error_now"]
-        assert gained > 0.6 * (at[3]["correct_now"] - at[0]["correct_now"])
-        assert lost > 0.6 * (at[0]["error_now"] - at[3]["error_now"])
+    for run in runs("emergence"):
+        points, shots = ({each["step"]: each for each in run[part]} for part in ("curve", "snapshots"))
+        exact, error = (
+            {s: of[s][name] for s in shots} for of, name in ((shots, "exact"), (points, "alignment_error"))
+        )
+        assert exact[600] - exact[200] > 0.6 * (exact[4000] - exact[0])
+        assert error[200] - error[600] > 0.6 * (error[0] - error[4000])
+        assert exact[200] == 0 and points[200]["diagonal"] > 0.85, "the diagonal comes first"
 
 
 # ---- where il attends to

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.results import runs
 from lessons.l06_bahdanau_attention import attention_emerges, attention_stepper
 from tests.explore.limits import Limit
 
 LIMITS = {
     "AttentionEmerges": [
-        Limit("aligned", "below 0.5", "error_now"),
+        Limit("aligned", "more than half", ("now", "links")),
         Limit("crossed", "more than half", "flower_and_white"),
         Limit("article", "more than half", "la_to_mother"),
     ],
@@ -51,22 +50,23 @@ def test_the_link_of_il_is_at_it_and_the_end_has_none():
     assert attention_stepper.compute(sentence="cold", step=11)["linked"] == []
 
 
-def test_every_snapshot_is_recorded_for_every_seed_and_sentence():
-    for run in runs("attention_emerges"):
-        snapshots = {shot["step"]: shot for shot in run["snapshots"]}
-        for step in attention_emerges.STEPS:
-            for sentence, (name, _, target) in attention_emerges.SENTENCES.items():
-                facts = attention_emerges.compute(step=step, sentence=sentence, seed=run["seed"])
-                shape = len(facts["target"]), len(facts["source"])
-                assert facts["weights"].shape == shape and shape[0] == attention_emerges.N_ROWS
-                assert facts["weights"].sum(axis=1) == pytest.approx(1, abs=0.01)
-                assert facts["translation"] == snapshots[step]["maps"][name]["translation"]
-                assert facts["error_now"] == facts["errors"][facts["steps"].tolist().index(step)]
-                if step == max(attention_emerges.STEPS):
-                    assert facts["translation"] == target
+def test_every_snapshot_is_recorded_for_every_run_and_sentence():
+    for step in attention_emerges.STEPS:
+        for sentence in attention_emerges.SENTENCES:
+            facts = attention_emerges.compute(step=step, sentence=sentence)
+            assert facts["weights"].shape == (len(facts["target"]), len(facts["source"]))
+            assert facts["weights"].sum(axis=1) == pytest.approx(1, abs=0.01)
+            assert all(curves.shape == (3, len(facts["steps"])) for curves in facts["curves"].values())
+    assert facts["translation"] == facts["target"][:-1] and facts["wrong"] == [], "at the end"
+
+
+def test_the_start_gives_no_crossing_away():
+    kind = attention_emerges.AttentionEmerges
+    facts = kind.facts_at(kind.start)
+    assert "a diagonal" in attention_emerges.headline(facts) and facts["flower_and_white"] < 0.2
 
 
 def test_a_long_output_is_cut_after_a_word():
-    cut = attention_emerges.shortened("mère " * 30)
-    assert len(cut) < 60 and cut.endswith("mère …")
-    assert attention_emerges.shortened("la mère") == "la mère"
+    words = ["mère"] * 30
+    assert 10 < len(attention_emerges.shortened(words)) < 30
+    assert attention_emerges.shortened(words[:2]) == words[:2] and attention_emerges.shortened([]) == []

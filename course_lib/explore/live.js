@@ -125,7 +125,7 @@ function livePicture(place, report) {
     tip.hidden = !shown;
     tip.textContent = shown ?? "";
     const box = place.getBoundingClientRect();
-    tip.style.left = `${Math.min(event.clientX - box.left + 12, box.width - 150)}px`;
+    tip.style.left = `${Math.min(event.clientX - box.left + 12, box.width - tip.offsetWidth)}px`;
     tip.style.top = `${event.clientY - box.top + 14}px`;
   }
   function leave() {

@@ -83,7 +83,7 @@ def arrow(*points: tuple[float, float], stroke: str = "calm", width: float = 1.2
 
 def pointing(facts: Facts, j: int) -> dict[str, str | None]:
     weight, score = (minus(fixed(float(facts[name][j]), 2)) for name in ("weights", "scores"))
-    return belongs(f"source-{j}", tip=f"{facts['source'][j]}: weight {weight}, from the score {score}")
+    return belongs(f"source-{j}", tip=f"{facts['source'][j]}: weight {weight}, score e = {score}")
 
 
 def draw_encoder(facts: Facts) -> Iterable[str]:

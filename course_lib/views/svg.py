@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
@@ -24,8 +25,13 @@ Point = tuple[float, float]
 
 
 def number(value: float) -> str:
-    text = f"{value:.1f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    text = f"{value:z.1f}"  # z: no minus before a zero
+    return text[:-2] if text.endswith(".0") else text
+
+
+@cache
+def attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def tag(name: str, content: str = "", **attributes: Any) -> str:
@@ -33,8 +39,8 @@ def tag(name: str, content: str = "", **attributes: Any) -> str:
     written = ""
     for key, value in attributes.items():
         if value is not None:
-            text = number(value) if isinstance(value, int | float) else escape(str(value))
-            written += f' {key.rstrip("_").replace("_", "-")}="{text}"'
+            text = escape(value) if isinstance(value, str) else number(value)
+            written += f' {attribute(key)}="{text}"'
     return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
 
 
@@ -48,8 +54,12 @@ def opacity_of(value: float | None) -> str | None:
 
 def width_of(text: str, size: float = 14) -> float:
     """About how wide a text is, in the widest of the usual fonts."""
-    units = [0.36 if letter in NARROW else 0.95 if letter in WIDE else 0.63 for letter in str(text)]
-    return size * sum(units)
+    return size * _ems(str(text))
+
+
+@lru_cache(4096)
+def _ems(text: str) -> float:
+    return sum(0.36 if letter in NARROW else 0.95 if letter in WIDE else 0.63 for letter in text)
 
 
 def word(
@@ -65,7 +75,9 @@ def word(
     **more: Any,
 ) -> str:
     """A line of text; what is between asterisks is italic. A halo keeps lines behind it at a distance."""
-    content = re.sub(r"\*(.+?)\*", r'<tspan font-style="italic">\1</tspan>', escape(str(text)))
+    content = escape(str(text))
+    if "*" in content:
+        content = re.sub(r"\*(.+?)\*", r'<tspan font-style="italic">\1</tspan>', content)
     if halo:
         more |= {
             "stroke": colour(halo),

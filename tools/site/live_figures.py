@@ -69,6 +69,28 @@ def tokens_of(svg: str) -> list[str]:
 
 
 def difference(before: list[str], after: list[str]) -> list[list[Any]]:
-    """What to replace, from the end to the beginning: [[from, how many, tokens], ...]."""
-    changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    return [[i, j - i, after[k:m]] for kind, i, j, k, m in reversed(changes) if kind != "equal"]
+    """What to replace, from the end to the beginning: [[from, how many, tokens], ...].
+
+    Where as many come as go, a token is written as what differs: [letters kept at its start, at its end, new].
+
+    >>> difference(['<rect x="1"/>', "</g>"], ['<rect x="25"/>', "</g>"])
+    [[0, 1, [[9, 3, '25']]]]
+    """
+    changes = []
+    for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            pairs = zip(before[i:j], after[k:m], strict=False)
+            changes.append([i, j - i, [middle(*pair) for pair in pairs] if j - i == m - k else after[k:m]])
+    return changes[::-1]
+
+
+def middle(old: str, new: str) -> list[Any]:
+    start = n_common(old, new)
+    end = n_common(old[start:][::-1], new[start:][::-1])
+    return [start, end, new[start : len(new) - end]]
+
+
+def n_common(one: str, other: str) -> int:
+    """How many letters two texts have in common at the start."""
+    different = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(different, min(len(one), len(other)))

@@ -26,7 +26,14 @@
       const row = data.controls.reduce((sum, { values }, i) => sum * values.length + at[i], 0);
       const [changes, alt] = data.states[row];
       const tokens = [...data.tokens];
-      for (const [from, count, added] of changes) tokens.splice(from, count, ...added);
+      for (const [from, count, added] of changes) {
+        const whole = added.map((token, i) => {
+          if (typeof token === "string") return token;
+          const [start, end, text] = token, old = tokens[from + i];
+          return old.slice(0, start) + text + old.slice(old.length - end);
+        });
+        tokens.splice(from, count, ...whole);
+      }
       live.show(tokens.join(""));
       caption.textContent = alt;
       widgets.forEach((update) => update());

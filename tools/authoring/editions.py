@@ -132,7 +132,7 @@ def as_cells(cells: list[Cell], ids: list[str]) -> list[nbformat.NotebookNode]:
         course = {"kind": cell.kind, "minutes": cell.minutes, "track": cell.track} | options
         ignored = ["nbval-ignore-output"] if cell.options.get("ignore_output") else []
         metadata = {"course": course, "tags": [cell.kind, *ignored]}
-        if cell.options.get("hide_input"):
+        if cell.options.get("hide_input") or cell.kind == "setup":
             metadata["jupyter"] = {"source_hidden": True}
         if heading(cell) and cell.track == STRETCH:
             metadata["jp-MarkdownHeadingCollapsed"] = True

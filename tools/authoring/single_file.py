@@ -17,11 +17,11 @@ from tools.cli.environment import CommandError
 
 ADDRESS = re.compile(r"https://[\w.-]+(?:/[\w.-]+)+")  # it becomes part of a shell command
 ON_GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?")
+TITLE = "# Set-up: run this cell first."  # all that JupyterLab shows of the folded cell
 # A line that a learner can switch on; then the course, if that line has fetched it; then a check of the rest.
 # glob, because Python remembers that a folder in sys.path didn't exist. Few lines, as every lesson has them.
 FETCH_COURSE = """\
-import glob, sys
-# If you have only this notebook, as in Colab, remove the # from the next line.
+import glob, sys  # If you have only this notebook, as in Colab, remove the # from the next line.
 #!git clone -q --depth 1 {address} && {{sys.executable}} {folder}/course_lib packages
 sys.path[:0] = glob.glob("{folder}")
 """
@@ -51,10 +51,11 @@ def repository(root: Path) -> str:
 def find_course(address: str) -> str:
     """The first lines of a setup cell."""
     if not address:
-        return "import sys\n" + CHECK_COURSE.format(advice="open this notebook in the course's own folder")
+        check = CHECK_COURSE.format(advice="open this notebook in the course's own folder")
+        return f"{TITLE}\nimport sys\n{check}"
     folder = address.rpartition("/")[2].removesuffix(".git")
     fetch = FETCH_COURSE.format(address=address, folder=folder)
-    return fetch + CHECK_COURSE.format(advice="remove the # from line 3")
+    return f"{TITLE}\n{fetch}{CHECK_COURSE.format(advice='remove the # from line 3')}"
 
 
 def colab_link(address: str, path: str) -> str:

@@ -40,6 +40,7 @@ def lab_environment() -> dict[str, str]:
     """The variables with which JupyterLab finds the course and uses its settings."""
     return {
         "JUPYTER_CONFIG_PATH": first_in_path(SETTINGS, "JUPYTER_CONFIG_PATH"),
+        "JUPYTER_PATH": first_in_path(SETTINGS, "JUPYTER_PATH"),
         # A user's own kernel called python3 would run the lessons in an environment without our packages.
         "JUPYTER_PREFER_ENV_PATH": "1",
         "PYTHONPATH": first_in_path(PROJECT_ROOT, "PYTHONPATH"),

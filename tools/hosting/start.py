@@ -51,7 +51,7 @@ def environment(folder: Path) -> dict[str, str]:
         "JUPYTERHUB_DEFAULT_URL": lab["default_url"],  # under a hub, that of the settings is ignored
         "JUPYTER_CONFIG_PATH": f"{SETTINGS}{os.pathsep}{settings['JUPYTER_CONFIG_PATH']}",
         "COURSE_HOME": str(folder / "notebooks"),
-        "JUPYTER_PATH": first_in_path(KERNEL, "JUPYTER_PATH"),
+        "JUPYTER_PATH": f"{KERNEL}{os.pathsep}{settings['JUPYTER_PATH']}",
         "PATH": first_in_path(Path(sys.executable).parent, "PATH"),
     }
 

@@ -99,7 +99,7 @@ def code_tag(cell: NotebookNode, is_card: bool) -> list[str]:
     if course.kind == "check" or (is_card and "\n" not in cell.source):
         return ["remove-input"]
     hidden = cell.metadata.get("jupyter", {}).get("source_hidden", False)
-    return ["hide-input"] if hidden or is_card or course.kind == "setup" else []
+    return ["hide-input"] if hidden or is_card else []
 
 
 def as_html(text: str) -> NotebookNode:

@@ -37,9 +37,11 @@ def test_every_notebook_links_to_itself_in_colab_and_can_find_the_course(course)
     for edition, folder in (("learner", ""), ("short", "/short")):
         notebook = made.notebook(edition)
         assert f"[open in Colab]({COLAB}{folder}/42_tiny.ipynb)" in only(notebook, "title")["source"]
-        assert only(notebook, "setup")["source"] == f"{find_course(ADDRESS)}\nimport os\n" + "\n".join(
+        setup = only(notebook, "setup")
+        assert setup["source"] == f"{find_course(ADDRESS)}\nimport os\n" + "\n".join(
             TINY.split("import os\n")[1].split("\n")[:2]
         )
+        assert setup["metadata"]["jupyter"]["source_hidden"] and setup["source"].startswith("# Set-up")
     assert "colab" not in only(made.notebook("solved"), "title")["source"].lower()
 
 
@@ -68,7 +70,8 @@ def test_without_an_address_nothing_links_to_one(course):
     assert repository(course.root) == ""
     made = replace(course.draft(), repository="")
     assert "colab" not in only(made.notebook("learner"), "title")["source"].lower()
-    assert "git clone" not in only(made.notebook("learner"), "setup")["source"]
+    setup = only(made.notebook("learner"), "setup")["source"]
+    assert "git clone" not in setup and setup.startswith("# Set-up")  # what is shown of the folded cell
 
 
 def test_the_readme_has_a_clone_line_if_there_is_an_address():

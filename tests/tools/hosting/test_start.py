@@ -53,8 +53,9 @@ def test_the_server_finds_the_course_its_settings_and_the_learners_folder(tmp_pa
     first, second = found["JUPYTER_CONFIG_PATH"].split(os.pathsep)[:2]
     assert read_json(first, "jupyter_server_config.json")["ServerApp"]["terminado_settings"]
     assert read_json(second, "labconfig/default_setting_overrides.json")
-    ours, theirs = found["JUPYTER_PATH"].split(os.pathsep)
-    argv = read_json(ours, "kernels/python3/kernel.json")["argv"]
+    kernel, lab, theirs = found["JUPYTER_PATH"].split(os.pathsep)
+    argv = read_json(kernel, "kernels/python3/kernel.json")["argv"]
+    assert read_json(lab, "labextensions/attention-course/package.json")["jupyterlab"]
     assert f"--ext={memory.__name__}" in argv and theirs == "/theirs"
 
 

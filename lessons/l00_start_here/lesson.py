@@ -227,7 +227,7 @@ boy girl man woman father mother brother sister king queen · cat dog horse bird
 The timeline shows the models and ideas that you will build, run or read about, by year of publication. The number after each name is the lesson that explains it.
 """
 
-# %% kind="see"
+# %% kind="see" hide_input=true
 systems_by_year = {
     1990: ["Elman network (02)"],
     1997: ["LSTM (03)"],

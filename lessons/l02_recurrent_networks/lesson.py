@@ -208,7 +208,7 @@ r"""
 **They say:** "The probe finds the gender, so the network uses it." **Answer:** The predictions are nearly the same for both genders. The probe only shows that the information is there.
 """
 
-# %% kind="predict" track="core"
+# %% kind="predict" hide_input=true track="core"
 beginnings = make_beginnings()
 texts = [beginning.text for beginning in beginnings]
 feminine = torch.tensor([beginning.feminine for beginning in beginnings])

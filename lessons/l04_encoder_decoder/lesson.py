@@ -340,7 +340,7 @@ r"""
 **They say:** "The probe shows what the decoder uses." **Answer:** It shows what is linearly readable.
 """
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 def percent_found(scores):
     """The percentage of the words that are found, for each group of lengths."""
     found = fraction_found(scores, test_words)

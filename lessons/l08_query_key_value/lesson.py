@@ -319,7 +319,7 @@ r"""
 **While it trains** (three runs of 100 steps), ask: "What is the loss at step 0 with each divisor?" Expected: near 7/8 with $d_k$, because the attention is nearly uniform; highest without scaling, because a single key, usually the wrong one, gets nearly all the attention.
 """
 
-# %% kind="predict" ignore_output=true
+# %% kind="predict" hide_input=true ignore_output=true
 divisors = {"÷ √d_k": math.sqrt(512), "÷ 1": 1, "÷ d_k": 512}
 curves = {name: learn_lookup(divisor) for name, divisor in divisors.items()}
 assert min(losses[-1] for losses in curves.values()) < 0.1, "Nothing was learned."

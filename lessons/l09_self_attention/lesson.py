@@ -238,7 +238,7 @@ r"""
 **They say:** "It attends to water, so it means water" (M46). **Answer:** It does so for *thirsty* too.
 """
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 def weights_of_it(sentence):
     """The attention weights of "it" in encoder 1.1, computed by your layer."""
     x, w_q, w_k, w_v = take_apart(transformer, sentence, "1.1")
@@ -447,7 +447,7 @@ In encoder 1.1, the head with the convincing attention map, uniform attention ma
 With uniform attention in encoder 0.3, *it was cold* becomes *elle avait froid*: the pronoun is right for the water, but *avait froid* means that somebody felt cold. So this head has something to do with *cold*. Perhaps we have been looking at the wrong word. Let's compare the attention weights of *it* with those of *cold*.
 """
 
-# %% kind="see"
+# %% kind="see" hide_input=true
 x, w_q, w_k, w_v = take_apart(transformer, cold, "0.3")
 _, weights = layer(x, w_q, w_k, w_v, all_open)
 views.word_rows(

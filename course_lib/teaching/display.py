@@ -13,7 +13,7 @@ from __future__ import annotations
 import html
 import re
 
-FONT = "font-family:var(--jp-content-font-family,system-ui,sans-serif);font-size:14px;line-height:1.5"
+FONT = "font-family:var(--jp-content-font-family,system-ui,sans-serif);font-size:16px;line-height:1.5"
 INK = "color:var(--jp-content-font-color1,inherit)"
 MUTED = "opacity:.72"
 BOX = (
@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 
 def prose(text: str, style: str = "") -> str:
     """Paragraphs: an empty line in the text starts a new one; other line breaks stay."""
-    frame = f"margin:6px 0 0;white-space:pre-wrap;{style}"
+    frame = f"margin:6px 0 0;max-width:58ch;white-space:pre-wrap;{style}"  # about 72 characters a line
     return "".join(f'<p style="{frame}">{escape(part)}</p>' for part in text.split("\n\n"))
 
 
@@ -42,15 +42,18 @@ def code_block(text: str) -> str:
 
 
 def side_by_side(columns: list[tuple[str, str]]) -> str:
-    """Titled blocks next to each other, or below each other on a narrow page."""
-    cells = [f'<div style="{MUTED}">{html.escape(title)}</div>{code_block(text)}' for title, text in columns]
-    cells = [f'<div style="min-width:0;max-width:100%">{cell}</div>' for cell in cells]
-    return f'<div style="display:flex;flex-wrap:wrap;gap:8px 20px;margin-top:8px">{"".join(cells)}</div>'
+    """Titled blocks next to each other if all lines fit, otherwise below each other."""
+    cells = [f'<div style="font-size:14px;{MUTED}">{html.escape(title)}</div>{code_block(text)}' for title, text in columns]
+    cells = [f'<div style="min-width:0">{cell}</div>' for cell in cells]
+    widest = max(len(line) for _, text in columns for line in text.split("\n"))
+    tracks = f"repeat(auto-fit,minmax(min(100%,{8 * widest + 24}px),1fr))"  # 8 px a letter; 24 for its frame
+    grid = f"display:grid;grid-template-columns:{tracks};gap:8px 16px;margin-top:8px"
+    return f'<div style="{grid}">{"".join(cells)}</div>'
 
 
 def fold(summary: str, text: str) -> str:
     """A folded block that opens with a click."""
-    handle = f'<summary style="cursor:pointer;{MUTED}">{html.escape(summary)}</summary>'
+    handle = f'<summary style="cursor:pointer;font-size:14px;{MUTED}">{html.escape(summary)}</summary>'
     return f'<details style="margin-top:8px">{handle}{code_block(text)}</details>'
 
 
@@ -58,7 +61,7 @@ def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
     """`body` is HTML; the rest is plain text, and is escaped."""
     frame = (
         f"border-left:4px solid {colour};border-radius:3px;padding:10px 16px 12px;margin:4px 0;"
-        f"max-width:860px;background:color-mix(in srgb,{colour} 7%,transparent);{FONT};{INK}"
+        f"box-sizing:border-box;max-width:802px;background:color-mix(in srgb,{colour} 7%,transparent);{FONT};{INK}"
     )
     icon_html = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'
     head = f"{icon_html} <strong>{html.escape(word)}</strong> · {escape(title)}"

@@ -73,10 +73,11 @@ class Verdict:
         body = prose(self.headline, "font-weight:600")
         if self.details:
             body += prose(self.details)
-        if self.numbers:
-            body += side_by_side(self.numbers)
+        n_inputs = 1 if self.given else 0  # above the answers, which are compared with each other
+        for row in filter(None, (self.numbers[:n_inputs], self.numbers[n_inputs:])):
+            body += side_by_side(row)
         if self.misconception:
-            body += prose(_describe_misconception(self.misconception), f"font-size:12px;{MUTED}")
+            body += prose(_describe_misconception(self.misconception), f"font-size:14px;{MUTED}")
         if self.printed:
             body += fold("Your function printed", self.printed)
         return card(colour, icon, word, f"`{self.exercise}`", body)

@@ -7,14 +7,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import SequenceMatcher
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+from itertools import pairwise
 from typing import Any
 
-from course_lib.views.svg import belongs, bend, group, line, width_of, word
+from course_lib.views.svg import belongs, bend, group, line, tag, width_of, word
 
 SEEN = 0.02  # attention weights below it have no line
 GAP = 8  # pixels between two words, at least
+BLANK = "\u00a0" * 4  # underlined, where words are missing
 
 
 def spread(
@@ -87,20 +89,88 @@ def links(
                 own = belongs(f"{names[0]}-{i}", f"{names[1]}-{j}", f"{names[0]}-{i}-{j}", tip=read)
                 own["data_lights"] = f"{names[0]}-{i}-{j}"
                 ends = (x, heights[0]), (key, heights[1])
-                drawn = {"stroke_linecap": "butt", "class_": "link"} | own
+                drawn = {"stroke_linecap": "butt", "class_": "link", "data_key": own["data_lights"]} | own
                 out += bend(*ends, stroke, max(0.6, thickest * float(weight)), opacity=opacity, **drawn)
     return out
 
 
-def wrong_words(output: Sequence[str], reference: Sequence[str]) -> list[int]:
-    """The positions of the words of a translation that its reference, aligned with it, doesn't have there.
+def matches(output: Sequence[str], reference: Sequence[str]) -> list[tuple[int, int]]:
+    """The positions of the words that two sentences share, in order: their longest common subsequence.
 
-    >>> wrong_words("le chat mange la pomme".split(), "le chat voit la pomme".split())
-    [2]
+    >>> matches("le chat mange la pomme".split(), "le chat voit la pomme rouge".split())
+    [(0, 0), (1, 1), (3, 3), (4, 4)]
     """
-    blocks = SequenceMatcher(None, list(reference), list(output), autojunk=False).get_matching_blocks()
-    right = {block.b + i for block in blocks for i in range(block.size)}
-    return [i for i in range(len(output)) if i not in right]
+    rest = [[0] * (len(reference) + 1) for _ in range(len(output) + 1)]  # how many are shared from here on
+    for i in reversed(range(len(output))):
+        for j in reversed(range(len(reference))):
+            same = output[i] == reference[j]
+            rest[i][j] = rest[i + 1][j + 1] + 1 if same else max(rest[i + 1][j], rest[i][j + 1])
+    shared, i, j = [], 0, 0
+    while i < len(output) and j < len(reference):
+        if output[i] == reference[j]:
+            shared.append((i, j))
+            i, j = i + 1, j + 1
+        elif rest[i + 1][j] >= rest[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return shared
+
+
+def mistakes(output: Sequence[str], reference: Sequence[str]) -> tuple[list[int], dict[int, int]]:
+    """The positions of a translation's wrong words; and before which of them how many words are missing.
+
+    The translation is aligned with its reference. A wrong word stands for one that the reference has there.
+
+    >>> mistakes("le chat mange la pomme".split(), "le chat voit la pomme rouge".split())
+    ([2], {5: 1})
+    """
+    wrong, missing = [], {}
+    edges = [(-1, -1), *matches(output, reference), (len(output), len(reference))]
+    for (i, j), (next_i, next_j) in pairwise(edges):
+        wrong += range(i + 1, next_i)
+        if next_j - j > next_i - i:
+            missing[next_i] = (next_j - j) - (next_i - i)
+    return wrong, missing
+
+
+def verdict(wrong: Sequence[int], missing: Mapping[int, int]) -> str:
+    """The number of mistakes in words.
+
+    >>> verdict([2], {5: 1}), verdict([], {})
+    ('1 wrong, 1 missing', 'all right')
+    """
+    counts = {"wrong": len(wrong), "missing": sum(missing.values())}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "all right"
+
+
+def text_rows(
+    x: float,
+    y: float,
+    words: Sequence[str],
+    width: float,
+    size: float = 14,
+    *,
+    wrong: Sequence[int] = (),
+    missing: Collection[int] = (),
+    bold: bool = False,
+) -> tuple[str, int]:
+    """Running text in as many rows as it needs, and their number; `mistakes` are marked, gaps left blank."""
+    parts = [(text, i in wrong) for i, text in enumerate(words)]
+    for i in sorted(missing, reverse=True):
+        parts.insert(i, (BLANK, True))
+    rows: list[list[str]] = [[]]
+    room = width
+    for text, lit in parts:
+        if width_of(text, size) > room and rows[-1]:
+            rows.append([])
+            room = width
+        room -= width_of(f"{text} ", size)
+        marked = {"fill": "var(--accent)", "text_decoration": "underline"}
+        rows[-1].append(tag("tspan", escape(text), **marked) if lit else escape(text))
+    at = {"x": x, "font_size": size, "fill": "var(--ink)", "font_weight": "600" if bold else None}
+    drawn = [tag("text", " ".join(row), y=y + (size + 5) * i, **at) for i, row in enumerate(rows) if row]
+    return "".join(drawn), len(rows)
 
 
 def same_length(some: Sequence, others: Sequence, name: str, other_name: str) -> None:

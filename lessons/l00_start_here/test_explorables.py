@@ -1,4 +1,4 @@
-"""The explorables of lesson 00: attention while a sentence is written, and the softmax."""
+"""The explorables of lesson 00: the sentence that grows, and the softmax."""
 
 from __future__ import annotations
 
@@ -6,48 +6,72 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.models.inference import eval_mode
+from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
+from course_lib.views.words import fits
 from lessons.l00_start_here import attention_lines
-from lessons.l00_start_here.attention_lines import IN_ENGLISH, N_STEPS, AttentionLines, translate_once
-from lessons.l00_start_here.long_sentences import LONG_SENTENCE
+from lessons.l00_start_here.attention_lines import LINES, SYSTEMS, AttentionLines, growing, translate
 from lessons.l00_start_here.softmax_dial import SCORES, SoftmaxDial, compute, softmax
 from tests.explore.limits import Limit
 from tests.explore.settings import open_question, values_reaching
+from tests.lesson_claims import all_splits
 
 LIMITS = {
     "SoftmaxDial": [Limit("sure", "above 0.9", ("probabilities", 0))],
 }
 
 
-def test_the_lines_are_the_attention_weights_of_the_translation():
-    source, target, weights = translate_once()
-    assert " ".join(source) == LONG_SENTENCE
-    assert " ".join(target) == shared("bahdanau")(LONG_SENTENCE).target
-    assert weights.shape == (N_STEPS, len(source))
-    assert weights.sum(axis=1) == pytest.approx(1, abs=0.01), "no word attends to the end of the sentence"
+def test_the_sentence_only_grows_and_no_stage_of_it_was_seen_in_training():
+    pairs = growing()
+    assert [len(pair.src) for pair in pairs] == [4, 9, 15, 20]
+    for pair in pairs:
+        whole = pairs[-1]
+        assert (whole.src[: len(pair.src)], whole.tgt[: len(pair.tgt)]) == (pair.src, pair.tgt)
+    assert {pair.src for pair in pairs}.isdisjoint(pair.src for pair in all_splits().train)
 
 
-def test_no_line_and_no_word_is_shown_before_it_is_written():
-    assert [attention_lines.opacity(target, now=3) > 0 for target in range(6)] == [True] * 4 + [False] * 2
-    first = AttentionLines.facts_at({"step": 1})
-    assert first["newest"] == "la" and not first["previous_weights"].any()
+def test_one_vector_breaks_after_different_clauses_and_attention_never():
+    right = {
+        name: [translate(name, n + 1)[0] == pair.tgt for n, pair in enumerate(growing())] for name in SYSTEMS
+    }
+    assert {
+        name: sum(stages) for name, stages in right.items() if sorted(stages, reverse=True) == stages
+    } == {
+        "rnn_encoder_decoder": 3,
+        "seq2seq": 2,
+        "bahdanau": 4,
+        "transformer": 4,
+    }
+    assert set(attention_lines.IN_ENGLISH) == {("seq2seq", 3), ("seq2seq", 4), ("rnn_encoder_decoder", 4)}
 
 
-def test_the_words_in_english_have_the_meaning_of_the_sentence():
-    def content(words):
-        return sorted(set(" ".join(words).split()) - {"do"})
+@pytest.mark.parametrize("name", LINES)
+def test_the_lines_are_the_weights_of_the_last_layer_averaged_over_its_heads(name):
+    (words, weights), model, encode = translate(name, 4), shared(name).model, shared(name).tokenizer.encode
+    batch = make_batch([encode(growing()[-1].src_text)], [encode(" ".join(words))])
+    with eval_mode(model), torch.inference_mode():
+        expected = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)["cross"]
+    assert weights == pytest.approx(expected[0, -1].mean(dim=0)[:-1].numpy(), abs=1e-4)
 
-    assert content(IN_ENGLISH) == content(LONG_SENTENCE.split()), "each English word occurs"
+
+def test_no_word_moves_when_a_clause_is_added_and_all_fit_on_one_line():
+    whole = attention_lines.english_places(20)
+    for n, pair in enumerate(growing(), start=1):
+        assert attention_lines.english_places(len(pair.src))[:-1] == whole[: len(pair.src)]
+        rows = [(*pair.src, attention_lines.END), *(translate(name, n)[0] for name in SYSTEMS)]
+        assert all(fits(row, 736, attention_lines.SIZE) for row in rows)
 
 
-def test_the_slider_starts_between_girls_and_sad():
-    start, following = (AttentionLines.facts_at({"step": step}) for step in (13, 14))
-    attended = [facts["source"][facts["weights"].argmax()] for facts in (start, following)]
-    assert AttentionLines.start == {"step": 13} and attended == ["girls", "sad"]
-    assert (start["newest"], following["newest"]) == ("filles", "tristes")
-    steps = range(1, N_STEPS + 1)
-    assert values_reaching(AttentionLines, "back", step=steps) == [10, 14, 17]
-    assert values_reaching(AttentionLines, "split", step=steps) == [3, 9]
+def test_where_the_goals_of_the_growing_sentence_are():
+    def reached(goal):
+        found = {
+            name: values_reaching(AttentionLines, goal, system=name, clauses=range(1, 5)) for name in SYSTEMS
+        }
+        return {name: lengths for name, lengths in found.items() if lengths}
+
+    assert reached("first") == {"seq2seq": [3]} and reached("holds") == {"rnn_encoder_decoder": [3]}
+    assert reached("crossing") == {name: [1, 2, 3, 4] for name in LINES}
 
 
 @pytest.mark.parametrize("multiplier", [0.0, 0.7, 1.0, 8.0])

@@ -27,5 +27,6 @@ HOMES = {
     "generate": "toy.generate",
     "make_batch": "batch",
     "splits": "toy.splits",
+    "translations_of": "toy.read",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -16,6 +16,7 @@ from course_lib.views.picture import Picture
 from course_lib.views.run_dots import run_dots
 from course_lib.views.static_image import StaticImage
 from course_lib.views.timeline import timeline
+from course_lib.views.translations import translations
 from course_lib.views.word_rows import word_rows
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "panels",
     "run_dots",
     "timeline",
+    "translations",
     "word_rows",
 ]

@@ -39,6 +39,7 @@ r"""
 from course_lib import views
 from course_lib.teaching import check, estimate, explain, predict, progress_summary
 from course_lib.teaching import quiz, road_map, start_lesson
+from course_lib.text import translations_of
 from course_lib.translation import load_shipped
 from lessons.l00_start_here import AttentionLines, SoftmaxDial
 from lessons.l00_start_here import LONG_SENTENCE, percent_correct
@@ -69,16 +70,18 @@ names = ["rnn_encoder_decoder", "seq2seq", "bahdanau", "transformer"]
 systems = {name: load_shipped(name) for name in names}
 
 
-def print_translations(sentence):
-    for name, system in systems.items():
-        print(f"{name}\n    {system(sentence).target}")
+def show_translations(sentence):
+    found = {name: system(sentence) for name, system in systems.items()}
+    rows = {name: translation.target for name, translation in found.items()}
+    source = found["transformer"].read  # in lower case and without a full stop
+    return views.translations(source, rows, reference=translations_of(source))
 
 
-print_translations(LONG_SENTENCE)
+show_translations(LONG_SENTENCE)
 
 # %% [markdown] kind="text"
 r"""
-The two with attention are right. The others start well, then lose track. In the first translation, the queen does **not** eat the bread and the girls **do** drink the milk. In the second, the queen **with the bags** doesn't **look at** it, and the milk is **hot**.
+Words that differ from the right translation are underlined; a blank shows where words are missing. The two with attention are right. The others start well, then lose track. In the first translation, the queen does **not** eat the bread and the girls **do** drink the milk. In the second, the queen **with the bags** doesn't **look at** it, and the milk is **hot**.
 
 We hand-picked this sentence. How typical is it? **Estimate before you measure:** your computer will now translate {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length.
 """
@@ -130,9 +133,9 @@ r"""
 # %% kind="example"
 sentence = "The cat drank the water because it was thirsty."
 
-print_translations(sentence)
 for note in systems["transformer"](sentence).notes:
     print(note)
+show_translations(sentence)
 
 # %% [markdown] kind="text"
 r"""

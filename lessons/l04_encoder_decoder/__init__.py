@@ -13,7 +13,6 @@ HOMES = {
     "read_scores": "readout",
     "short_batches": "live_training",
     "small_seq2seq": "live_training",
-    "translations_of": "read",
     "words_in": "readout",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

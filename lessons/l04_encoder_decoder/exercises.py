@@ -14,10 +14,10 @@ from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, known_mis
 from course_lib.teaching.exercises.answer import describe_type
 from course_lib.teaching.exercises.verdict import quote_names
 from course_lib.text.special import BOS, EOS
+from course_lib.text.toy.read import translations_of
 from course_lib.translation.pipeline import clean_text
 from course_lib.translation.shipped import load_shipped
 from lessons.l04_encoder_decoder import solutions
-from lessons.l04_encoder_decoder.read import translations_of
 from lessons.l04_encoder_decoder.scripted import LOST, Scripted
 
 TOPIC = "encoder_decoder"

@@ -31,16 +31,17 @@ r"""
 from functools import partial
 
 import torch
+from IPython.display import display
 from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
-from course_lib.text import BOS, EOS, PAD, generate, splits
+from course_lib.text import BOS, EOS, PAD, generate, splits, translations_of
 from course_lib.translation import load_shipped
 from lessons.l04_encoder_decoder import (
     Scripted, by_length, context_vectors, fit_readout, fraction_found, held_out_pairs,
-    make_texts, read_scores, short_batches, small_seq2seq, translations_of, words_in,
+    make_texts, read_scores, short_batches, small_seq2seq, words_in,
 )
 
 start_lesson("encoder_decoder", seed=4)
@@ -198,10 +199,11 @@ your_sentence = "the old fox sees two birds near the river"
 
 
 def show_translations(text):
-    print("source  ", text)
-    for name, system in (("Cho     ", cho), ("seq2seq ", seq2seq)):
-        print(name, to_text(decode(system.model, to_ids(text), max_len=40)))
-    print("correct ", *translations_of(text), "\n")
+    rows = {
+        name: to_text(decode(system.model, to_ids(text), max_len=40))
+        for name, system in (("Cho", cho), ("seq2seq", seq2seq))
+    }
+    display(views.translations(text, rows, reference=translations_of(text)))
 
 
 assert decode(Scripted([7, 8]), [5, 6], max_len=9) == [7, 8]
@@ -475,7 +477,7 @@ The row *decoder input* goes in. If the model makes no mistake, the row *expecte
 r"""
 ## 7 · Train a translator
 
-Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer and a hidden size of 100, and the training data are about 6,000 sentences of three to five words. The loop is the one from lesson 01, with teacher forcing in the middle: `batch.tgt_in` and `batch.tgt_out` are the two rows of the table in section 6. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. The cell also prints the translations of three sentences that aren't in the training data, before the first step and while the model learns.
+Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer and a hidden size of 100, and the training data are about 6,000 sentences of three to five words. The loop is the one from lesson 01, with teacher forcing in the middle: `batch.tgt_in` and `batch.tgt_out` are the two rows of the table in section 6. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. The cell also shows the translations of three sentences that aren't in the training data, before the first step and while the model learns.
 
 > **Before you run it:** after 100 of the 500 steps, will the translations be random words, the beginnings of correct translations, or fluent French that means something else?
 """
@@ -491,9 +493,14 @@ model = small_seq2seq(seed=0)
 optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
 
 
+films = {text: {} for text in UNSEEN}
+
+
 def show_progress(step):
-    outputs = [to_text(decode(model, to_ids(text), max_len=10)) for text in UNSEEN]
-    print(f"step {step:3}:  " + "  |  ".join(outputs))
+    for text, rows in films.items():
+        rows[f"step {step}"] = to_text(decode(model, to_ids(text), max_len=10))
+        film = views.translations(text, rows, reference=translations_of(text))
+        display(film, display_id=text, update=step > 0)
 
 
 with torch.enable_grad():

@@ -13,10 +13,10 @@ from course_lib.models.registry import n_parameters
 from course_lib.results import runs
 from course_lib.text.special import EOS
 from course_lib.text.toy.generate import generate
+from course_lib.text.toy.read import translations_of
 from course_lib.translation.shipped import shared
 from lessons.l04_encoder_decoder import exercises
 from lessons.l04_encoder_decoder.measurements import SYSTEMS, measure
-from lessons.l04_encoder_decoder.read import translations_of
 from lessons.l04_encoder_decoder.readout import (
     GROUPS,
     context_vectors,

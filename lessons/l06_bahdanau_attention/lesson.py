@@ -35,7 +35,7 @@ import torch
 from course_lib import views
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
-from course_lib.text import BOS, EOS, TEST_SIZES, splits
+from course_lib.text import BOS, EOS, TEST_SIZES, splits, translations_of
 from course_lib.translation import load_shipped
 from lessons.l06_bahdanau_attention import AttentionEmerges, AttentionStepper
 
@@ -262,8 +262,8 @@ attend = yours("additive_attention")
 
 MOTHER = "the happy mother did not sell the old white flower"
 translation, weights = translate(MOTHER, attend)  # try sentences of your own, too
-print(MOTHER, "→", translation)
 assert translation == shipped(MOTHER).target  # the library's attention agrees
+views.translations(MOTHER, {"your attention": translation}, reference=translations_of(MOTHER))
 
 # %% [markdown] kind="text"
 r"""
@@ -428,8 +428,11 @@ def force_attention(step, position):
     return attend_there
 
 
-for position, word in enumerate(sources):
-    print(f"{word:8}", translate(THIRSTY, force_attention(1, position))[0])
+rows = {
+    f"{position} {word}": translate(THIRSTY, force_attention(1, position))[0]
+    for position, word in enumerate(sources)
+}
+views.translations(THIRSTY, rows, reference=translations_of(THIRSTY))
 
 # %% [markdown] kind="text"
 r"""

@@ -29,11 +29,12 @@ r"""
 
 # %% kind="setup"
 import torch
+from IPython.display import display
 
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
-from course_lib.text import TEST_SIZES, splits
+from course_lib.text import TEST_SIZES, splits, translations_of
 from course_lib.translation import load_shipped
 from lessons.l09_self_attention import (
     CloseAWord, decode_states, masked_translation, minimal_pairs,
@@ -292,8 +293,9 @@ r"""
 transformer = load_shipped("transformer")
 for last_word in ("thirsty", "cold"):
     sentence = f"the cat drank the water because it was {last_word}"
-    print("complete:", transformer(sentence).target)
-    print("isolated:", *translate_isolated(transformer, [sentence]))
+    [isolated] = translate_isolated(transformer, [sentence])
+    rows = {"complete": transformer(sentence).target, "isolated": isolated}
+    display(views.translations(sentence, rows, reference=translations_of(sentence)))
 
 # %% [markdown] kind="text"
 r"""
@@ -435,10 +437,12 @@ The last intervention makes the attention of one head **uniform**. If we set the
 """
 
 # %% kind="see"
-for head in ("1.1", "0.3"):
-    with uniform_attention(transformer, "encoder", [head]):
-        for sentence in (thirsty, cold):
-            print(f"encoder {head} uniform: {transformer(sentence).target}")
+for sentence in (thirsty, cold):
+    rows = {}
+    for head in ("1.1", "0.3"):
+        with uniform_attention(transformer, "encoder", [head]):
+            rows[f"encoder {head} uniform"] = transformer(sentence).target
+    display(views.translations(sentence, rows, reference=translations_of(sentence)))
 
 # %% [markdown] kind="text"
 r"""

@@ -32,11 +32,12 @@ import json
 from unittest.mock import patch
 
 import torch
+from IPython.display import display
 
 from course_lib import views
 from course_lib.runtime import data_path
 from course_lib.teaching import check, predict, quiz, start_lesson, yours
-from course_lib.text import TEST_SIZES, splits
+from course_lib.text import TEST_SIZES, splits, translations_of
 from course_lib.translation import ablated, head_names, load_shipped, translate
 from lessons.l12_many_heads import HeadSwitches, translate_with
 from lessons.l12_many_heads import head_outputs, minimal_batches, predict_pronouns
@@ -264,7 +265,8 @@ attention = yours("many_heads")
 for sentence in (thirsty, cold):
     translation = translate_with(transformer, attention, sentence)
     assert translation == transformer(sentence).target
-    print(translation)
+    rows = {"many_heads": translation}
+    display(views.translations(sentence, rows, reference=translations_of(sentence)))
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -472,7 +474,8 @@ def first_version(features, *, n_heads):
 numbers = torch.arange(12.0).view(3, 4)
 print("the rows of head 0:", first_version(numbers, n_heads=2)[0].tolist())
 with patch("course_lib.layers.multi_head.split_heads", first_version):
-    print(transformer(thirsty).target)
+    rows = {"first version": transformer(thirsty).target}
+views.translations(thirsty, rows, reference=translations_of(thirsty))
 
 # %% [markdown] kind="text"
 r"""

@@ -29,13 +29,14 @@ r"""
 
 # %% kind="setup" name="setup"
 import torch
+from IPython.display import display
 
 from course_lib import views
 from course_lib.formatting import fixed, significant
 from course_lib.models.own_file import own_file_path, start_own_file
 from course_lib.teaching import check, estimate, quiz, start_lesson
 from course_lib.teaching import count_own_calls, yours
-from course_lib.text import make_batch, splits
+from course_lib.text import make_batch, splits, translations_of
 from course_lib.translation import clean_text, load_shipped
 from lessons.l14_the_transformer import by_parts
 
@@ -386,7 +387,10 @@ r"""
 MY_SENTENCE = "The young queen sees three old horses near the bridge."
 
 french, at_work = count_own_calls(lambda: translate(MY_SENTENCE))
-print(MY_SENTENCE, "\n   →", french, "\n")
+plain = clean_text(MY_SENTENCE, shipped.tokenizer)
+display(views.translations(
+    plain, {"your Transformer": french}, reference=translations_of(plain)
+))
 own = [name for name in PLACED if name in at_work]
 print(f"{len(own)} of these {len(PLACED)} functions were called and are yours.")
 views.diagram(
@@ -500,7 +504,7 @@ def translations(source, wiring):
     return [shipped.tokenizer.decode(row).strip() for row in tokens.tolist()]
 
 
-results = {}
+results, rows = {}, {}
 for name, wiring in {"correct": by_parts.RIGHT, **by_parts.FAULTY}.items():
     states = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes, wiring=wiring)
     where = stage = first_difference(states, theirs, 1e-3)
@@ -511,7 +515,9 @@ for name, wiring in {"correct": by_parts.RIGHT, **by_parts.FAULTY}.items():
     right = sum(a == p.tgt_text for a, p in zip(answers, test_pairs, strict=True))
     results[name] = stage, right
     print(f"{name}: {where}; {right} of 40 translations correct")
-    print("  ", translations(batch.src[:1], wiring)[0])
+    rows[name] = translations(batch.src[:1], wiring)[0]
+thirsty = next(iter(texts))
+views.translations(thirsty, rows, reference=translations_of(thirsty))
 
 # %% [markdown] kind="instructor"
 r"""
@@ -663,8 +669,6 @@ Finally, here is one head for each use of attention in the trained model. Encode
 """
 
 # %% kind="see" name="maps" hide_input=true track="stretch"
-from IPython.display import display
-
 with torch.no_grad():
     found = shipped.model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
 english, french_words = (text.split() for text in next(iter(texts.items())))

@@ -45,7 +45,7 @@ from course_lib.results import runs
 from course_lib.runtime import device
 from course_lib.teaching import check, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import splits
+from course_lib.text import splits, translations_of
 from course_lib.text.batching import Epochs
 from lessons.l15_training_a_translator import (
     FAULTY_RUNS, FULL_RUN, HEALTHY, LossFloor, TrainingSettings, TranslatorRun,
@@ -170,7 +170,9 @@ run = train_live(small_run(PLAIN), "lesson_15")
 exact = run.history[-1].scores["exact"]
 assert exact > 0.8 or not run.finished, "about nine in ten are expected"
 print(f"exact match: {fixed(100 * exact, 0)}% of 200 validation sentences")
-print(run.translate("the happy frog swam"))  # or other words: king, mouse, often, tired
+sentence = "the old frog fell"  # or other words: king, mouse, often, tired
+rows = {"your model": run.translate(sentence)}
+views.translations(sentence, rows, reference=translations_of(sentence))
 
 # %% [markdown] kind="text" track="short"
 r"""

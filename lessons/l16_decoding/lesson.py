@@ -32,13 +32,14 @@ import math
 from unittest.mock import patch
 
 import torch
+from IPython.display import display
 from sacrebleu.metrics import BLEU
 
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.layers import MultiHead
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
-from course_lib.text import BOS, EOS, PAD, UNK, make_batch, splits
+from course_lib.text import BOS, EOS, PAD, UNK, make_batch, splits, translations_of
 from course_lib.translation import bleu_of_rows, bleu_rows, load_shipped, translate
 from lessons.l16_decoding import BeamTree, LiveTranslator, Recompute
 
@@ -131,8 +132,8 @@ def outputs_of(system, sentences, k=1, alpha=0.0):
 
 
 for sentence in SENTENCES:
-    for k in (1, 5):
-        print(f"k = {k}: {outputs_of(seq2seq, [sentence], k)[0]}")
+    rows = {f"k = {k}": outputs_of(seq2seq, [sentence], k)[0] for k in (1, 5)}
+    display(views.translations(sentence, rows, reference=translations_of(sentence)))
 
 # %% [markdown] kind="text" track="core"
 r"""
@@ -180,11 +181,14 @@ def mbr(candidates):
 # %% kind="see" ignore_output=true
 cow = "the cow drank the milk because it was thirsty"
 seq2seq.model.eval()
+rows = {}
 for t, p in ((0.5, 1.0), (1.0, 1.0), (1.0, 0.9), (2.0, 1.0)):
-    print(f"T = {t}, p = {p}:", sample(seq2seq, cow, 2, temperature=t, top_p=p))
+    first, second = sample(seq2seq, cow, 2, temperature=t, top_p=p)
+    rows |= {f"T = {t}, p = {p}": first, f"T = {t}, p = {p}, again": second}
 samples = sample(seq2seq, cow, 16)
-print("MBR, 16 samples:", mbr(samples))
+rows["MBR, 16 samples"] = mbr(samples)
 assert len(set(samples)) > 1
+views.translations(cow, rows, reference=translations_of(cow))
 
 # %% [markdown] kind="text"
 r"""
@@ -504,7 +508,8 @@ def my_translation(sentence, caches, compare=True):
     return transformer.tokenizer.decode(tokens[1:])
 
 
-print(my_translation(cow, empty_caches()))
+rows = {"with your cache": my_translation(cow, empty_caches())}
+views.translations(cow, rows, reference=translations_of(cow))
 
 # %% [markdown] kind="text" track="core"
 r"""
@@ -528,11 +533,12 @@ r"""
 """
 
 # %% kind="break"
+rows = {"empty caches": my_translation(cow, empty_caches())}
 for first in ("the cat sleeps", "the woman sleeps"):
     caches = empty_caches()
-    print("first sentence:      ", my_translation(first, caches, compare=False))
-    print("second, same caches: ", my_translation(cow, caches, compare=False))
-print("second, empty caches:", my_translation(cow, empty_caches()))
+    my_translation(first, caches, compare=False)
+    rows[f"after “{first}”"] = my_translation(cow, caches, compare=False)
+views.translations(cow, rows, reference=translations_of(cow))
 
 # %% [markdown] kind="text"
 r"""

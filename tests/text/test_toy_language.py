@@ -20,6 +20,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy import grow
 from course_lib.text.toy.generate import DEEP, draw, generate, running_pair
 from course_lib.text.toy.lexicon import KINDS, Adverb, grammar, lexicon, starts_with_vowel
+from course_lib.text.toy.read import translations_of
 from course_lib.text.toy.realisation import realise
 from course_lib.text.toy.sense import (
     kinds_described_by,
@@ -32,7 +33,6 @@ from course_lib.text.toy.sense import (
 from course_lib.text.toy.sentence import DeadEnd
 from course_lib.text.toy.splits import splits
 from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronoun
-from lessons.l04_encoder_decoder.read import translations_of
 
 properties = settings(derandomize=True, deadline=None, max_examples=150, database=None)
 

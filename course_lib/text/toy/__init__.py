@@ -4,6 +4,7 @@
     sense.py        which words go together, and what a pronoun could be mistaken for
     tree.py         the tree of a sentence: noun phrases and clauses
     realisation.py          writes a tree in both languages at once, with the word alignment
+    read.py         the other way round: reads an English sentence, and gives its translations
     sentence.py     a sentence under construction: random choices, and the words used so far
     cores.py        what a sentence is about, in as few words as possible
     grow.py         extends it, step by step, to the requested length

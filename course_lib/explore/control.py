@@ -109,9 +109,8 @@ class Point(Control, Tuple):
     def __init__(self, label: str, plane: Plane, start: tuple[float, float], *, step: float):
         super().__init__(Float(), Float(), default_value=start)
         self.label, self._plane, self.step = label, plane, step
-        coarse = 5 * step  # the values that a program tries: every fifth place
-        columns, rows = (range(int(low / coarse), int(high / coarse) + 1) for low, high in (plane.x, plane.y))
-        self.values = [self._rounded(coarse * column, coarse * row) for column in columns for row in rows]
+        columns, rows = (range(round(low / step), round(high / step) + 1) for low, high in (plane.x, plane.y))
+        self.values = [self._rounded(step * column, step * row) for column in columns for row in rows]
 
     def validate(self, obj: object, value: Any) -> tuple[float, float]:
         x, y = super().validate(obj, value)

@@ -135,7 +135,7 @@ Ice cream gets more than 75%, because $e^3 \approx 20$ is about seven times as l
 
 # %% [markdown] kind="text" track="core" contents="a larger menu to explore, with a prediction"
 r"""
-Here is a larger menu. You can change the {term:temperature}, which divides all scores before the softmax, as in lesson 01. You can also edit one of the dishes, the waffle: *crunch* changes its key, and *cream* changes its value. Make a prediction first, then try to reach the three goals.
+Here is a larger menu in two planes: the keys on the left, and the values on the right, of which you see sugar and fat. Take hold of the query and drag it, or move it with the arrow keys. You can also change the {term:temperature}, which divides all scores before the softmax, as in lesson 01, and the *value* of one dish: with triple cream, the waffle has three times as much fat. Make a prediction first, then try to reach the three goals. Can the context vector leave the polygon of the values?
 """
 
 # %% [markdown] kind="instructor"

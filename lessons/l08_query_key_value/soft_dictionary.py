@@ -31,8 +31,11 @@ WAFFLE, SUGAR, FAT = 0, 0, 2
 TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 CREAM = {10: "plain", 30: "triple cream"}  # grams of fat of the waffle
 
-TASTES = Plane(34, 66, 262, 262, (-1.3, 1.3), (-1.3, 1.3))
-GRAM_PLANE = Plane(352, 66, 228, 262, (0, 32), (0, 36))
+TASTES = Plane(34, 84, 256, 256, (-1.3, 1.3), (-1.3, 1.3))
+GRAM_PLANE = Plane(352, 78, 228, 262, (0, 32), (0, 36))
+AXES = {"sweet": (1.14, -0.13), "savoury": (-1.08, 0.05), "crunchy": (0.29, 1.22), "soft": (0.17, -1.28)}
+ABOVE = {"halo": "paper", "pointer_events": "none"}  # labels over what is dragged
+Pair = tuple[float, float]
 BARS = 664  # where the bars of the attention weights start
 
 
@@ -61,22 +64,31 @@ def draw_keys(facts: Facts) -> Iterable[str]:
     """The keys as points, and the query as an arrow that can be taken hold of."""
     plane, (x, y) = TASTES, TASTES.at(*facts["query"])
     yield plane.cross()
-    ends = {"sweet": ((1.3, 0.05), "end"), "savoury": ((-1.3, 0.05), "start")}
-    for text, (place, anchor) in (
-        ends.items() | {"crunchy": ((0.05, 1.22), "start"), "soft": ((0.05, -1.28), "start")}.items()
-    ):
-        yield word(*plane.at(*place), text, 11, "soft", anchor)
+    taken, labels = [plane.at(*place) for place in AXES.values()], ""
+    yield "".join(word(*place, text, 11, "soft") for text, place in zip(AXES, taken, strict=True))
     for dish, key, weight in zip(DISHES, KEYS, facts["weights"], strict=True):
         (across, down), radius = plane.at(*key), 4 + 12 * float(weight) ** 0.5
-        label = (across, down + radius + 15) if key[1] < 0.5 else (across, down - radius - 6)
-        drawn = dot(across, down, radius, "key", "paper", 1, fill_opacity="0.85")
-        yield group(
-            drawn + word(*label, dish, 13, "key", halo="paper"), **belongs(dish, tip=tip(dish, weight))
-        )
+        right, own = dish == "waffle", belongs(dish, tip=tip(dish, weight))  # under it is the name of an axis
+        label = (across, down + radius + 15) if key[1] < 0 else (across, down - radius - 6)
+        label, anchor = ((across + 22, down + 4), "start") if right else (label, "middle")
+        taken.append((label[0] + 22 * right, label[1]))
+        yield group(dot(across, down, radius, "key", "paper", 1, fill_opacity="0.85"), **own)
+        labels += group(word(*label, dish, 13, "key", anchor, **ABOVE), class_="word", **own)
     yield plane.arrow(*facts["query"], "query", 2.5, data_end="query")
     yield plane.handle("query", facts["query"], 0.05, label="query: sweet, crunchy")
-    moving = {"data_follows": "query", "data_by": "0 -16"}
-    yield word(x, y - 16, "query", 13, "query", bold=True, halo="paper", **moving)
+    by = freest((x, y), ((0, -17), (0, 28)), taken)
+    moving = {"data_follows": "query", "data_by": f"{by[0]} {by[1]}"}
+    yield labels + word(x + by[0], y + by[1], "query", 13, "query", bold=True, **ABOVE, **moving)
+
+
+def freest(place: Pair, ways: Sequence[Pair], taken: Sequence[Pair]) -> Pair:
+    """Of some ways to go from a place, the one that ends farthest from labels that are already there."""
+
+    def room(way: Pair) -> float:
+        x, y = place[0] + way[0], place[1] + way[1]
+        return min(max(abs(x - across) / 56, abs(y - down) / 15) for across, down in taken)
+
+    return max(ways, key=lambda way: min(1.0, room(way)))  # the first that has room
 
 
 def tip(dish: str, weight: float) -> str:
@@ -85,10 +97,9 @@ def tip(dish: str, weight: float) -> str:
 
 def draw_values(facts: Facts) -> Iterable[str]:
     """The values as points, a line from each to the context vector: as thick as its weight."""
-    plane = GRAM_PLANE
-    points = {
-        dish: plane.at(value[SUGAR], value[FAT]) for dish, value in zip(DISHES, facts["values"], strict=True)
-    }
+    plane, labels = GRAM_PLANE, ""
+    grams = facts["values"][:, [SUGAR, FAT]]
+    points = {dish: plane.at(*value) for dish, value in zip(DISHES, grams, strict=True)}
     context = plane.at(facts["context"][SUGAR], facts["context"][FAT])
     yield plane.scale_x({0: "0", 10: "10", 20: "20", 30: "30"}, "grams of sugar")
     yield plane.scale_y({0: "0", 10: "10", 20: "20", 30: "30"}, rules=False)
@@ -96,17 +107,19 @@ def draw_values(facts: Facts) -> Iterable[str]:
     yield word(plane.left + 6, plane.top + 9, "grams of fat", 12, "soft", "start")
     around = " ".join(f"{number(x)},{number(y)}" for x, y in hull(list(points.values())))
     yield tag("polygon", points=around, fill="var(--value)", fill_opacity="0.09", stroke="var(--hair)")
-    for (dish, place), weight in zip(points.items(), facts["weights"], strict=True):
-        drawn = line(
-            [place, context], "value", max(0.5, 10 * float(weight)), opacity=0.2 + 0.6 * float(weight)
-        )
-        drawn += dot(*place, 5, "value", "paper", 1) + word(
-            place[0], place[1] - 10, dish, 13, "value", halo="paper"
-        )
-        yield group(drawn, **belongs(dish, tip=tip(dish, weight)))
-    yield dot(*context, 8, "paper", "value", 3)
-    side, anchor = (-14, "end") if context[0] > plane.left + plane.width - 60 else (14, "start")
-    yield word(context[0] + side, context[1] + 18, "context", 13, "value", anchor, bold=True, halo="paper")
+    for (dish, (x, y)), weight in zip(points.items(), facts["weights"], strict=True):
+        own, width = belongs(dish, tip=tip(dish, weight)), max(0.5, 10 * float(weight))
+        strong = {"opacity": 0.2 + 0.6 * float(weight), "class_": "link"}
+        yield line([(x, y), context], "value", width, **strong, **own)
+        yield group(dot(x, y, 5, "value", "paper", 1), **own)
+        labels += group(word(x, y - 14, dish, 13, "value", **ABOVE), class_="word", **own)
+    yield dot(*context, 8, "paper", "value", 3) + labels
+    side = 42 if context[0] < plane.left + plane.width / 2 else -42  # towards the middle
+    ways = (side, 19), (side, -8), (side, -22), (side, -36)
+    taken = [(x, y - 14) for x, y in points.values()]
+    taken += [(plane.at(sugar, 0)[0], plane.at(0, 0)[1] + 16) for sugar in (0, 10, 20, 30)]
+    across, down = freest(context, ways, taken)
+    yield word(context[0] + across, context[1] + down, "context", 13, "value", bold=True, **ABOVE)
 
 
 def hull(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -127,10 +140,19 @@ def hull(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return chain(ordered) + chain(ordered[::-1])
 
 
+def headline(weights: np.ndarray) -> str:
+    best, largest = DISHES[int(weights.argmax())], weights.max()
+    if largest < 0.25:
+        return "All dishes count about equally: the lookup returns nearly their average"
+    if largest >= 0.9:
+        return f"*{best}* gets nearly all the attention: this is almost an exact lookup"
+    return f"*{best}* scores highest with this query, so its value counts most"
+
+
 class SoftDictionary(Explorable):
     title = "Soft dictionary: a larger menu"
     question = "Take hold of the query. What does the lookup return?"
-    size = (760, 384)
+    size = (760, 386)
     query = Point("query", TASTES, QUERY, step=0.05)
     temperature = Choice("temperature", TEMPERATURES, 0.5, text=lambda value: f"{value:g}")
     cream = Choice("the waffle's value", tuple(CREAM), 10, text=CREAM.__getitem__, buttons=True)
@@ -143,7 +165,7 @@ class SoftDictionary(Explorable):
     goals = {
         "share": "Soup and nachos share at least 0.9, about equally (0.45 or more each)",
         "fat": "The plain waffle, temperature 0.5: more than 15 g of fat",
-        "exact": "At temperature 0.3, one dish gets 0.9: move the query only",
+        "exact": "At temperature 0.3, one dish gets an attention weight of 0.9 or more",
     }
     compute = staticmethod(compute)
 
@@ -159,9 +181,7 @@ class SoftDictionary(Explorable):
 
     @staticmethod
     def draw(facts: Facts) -> Iterable[str]:
-        best = int(facts["weights"].argmax())
-        headline = f"*{DISHES[best]}* scores highest with this query, so its value counts most"
-        yield word(14, 28, headline, 15, anchor="start", bold=True)
+        yield word(14, 28, headline(facts["weights"]), 15, anchor="start", bold=True)
         yield word(34, 54, "what you ask for, and the keys", 12, "soft", "start")
         yield word(352, 54, "the values, and what you get", 12, "soft", "start")
         yield from draw_keys(facts)

@@ -16,8 +16,8 @@ from lessons.l08_query_key_value import saturation_lab, soft_dictionary, who_att
 from lessons.l08_query_key_value.saturation_lab import SaturationLab
 from lessons.l08_query_key_value.soft_dictionary import FAT, SoftDictionary
 from lessons.l08_query_key_value.who_attends import N_WORDS, WhoAttends, diagonal_fraction
-from tests.explore.limits import Limit, within
-from tests.explore.settings import open_question, values_reaching
+from tests.explore.limits import Limit
+from tests.explore.settings import open_question, values_of, values_reaching
 
 LIMITS = {
     "SaturationLab": [
@@ -27,8 +27,11 @@ LIMITS = {
         Limit("spared", "below 0.8", lambda facts, v: facts | {"weights": np.array([v, 0.0])}),
     ],
     "SoftDictionary": [
-        *within(("context", FAT), "fat-by-values", "About 15 g", 14.75, 15.25),
-        *within(("context", FAT), "fat-by-weights", "About 10 g", 9.75, 10.25),
+        Limit("share", "0.45 or more", lambda facts, v: facts | {"weights": [0.0, 0.0, 0.0, 0.5, v]}),
+        Limit("fat", "temperature 0.5", "temperature"),
+        Limit("fat", "more than 15", ("context", FAT)),
+        Limit("exact", "temperature 0.3", "temperature"),
+        Limit("exact", "0.9 or more", lambda facts, v: facts | {"weights": [v, 0.0, 0.0, 0.0, 0.0]}),
     ],
     "WhoAttends": [
         Limit("others-win", "most words", "on_diagonal", operator.lt, N_WORDS / 2),
@@ -42,7 +45,7 @@ def lab(d_k: int, divisor: str, query: int = 1) -> dict:
 
 
 def menu(**changes) -> dict:
-    return soft_dictionary.compute(**{"temperature": 0.5, "crunch": 0.2, "cream": 10.0, **changes})
+    return soft_dictionary.compute(**{**SoftDictionary.start, **changes})
 
 
 # ---- SaturationLab
@@ -101,18 +104,16 @@ def test_the_largest_weight_unscaled_is_the_answer_and_not_shown_at_the_start():
 
 def test_values_do_not_move_weights_and_keys_do():
     """By autograd: the context depends on the values, the weights do not."""
-    query, keys = (torch.tensor(array) for array in (soft_dictionary.QUERY, soft_dictionary.KEYS))
+    query, keys = torch.tensor(soft_dictionary.QUERY).double(), torch.tensor(soft_dictionary.KEYS)
     values = torch.tensor(soft_dictionary.VALUES, requires_grad=True)
     context = torch.softmax(keys @ query / 0.5, dim=0) @ values
     gradient = torch.autograd.grad(context[2], values)[0]
     assert gradient[:, 2].tolist() == pytest.approx(menu()["weights"].tolist())
     assert gradient[:, :2].abs().sum() == 0
-    for cream in (0.0, 40.0):
-        assert np.array_equal(menu(cream=cream)["weights"], menu()["weights"])
-    assert menu(cream=40.0)["context"][2] > menu(cream=0.0)["context"][2]
-    waffle = [menu(crunch=crunch)["weights"][0] for crunch in np.linspace(-1, 1, 9)]
-    assert np.all(np.diff(waffle) > 0)
-    assert soft_dictionary.VALUES[0, 2] == 10 and soft_dictionary.KEYS[0, 1] == 0.2, "not modified"
+    longer = soft_dictionary.KEYS * [[2.0], [1.0], [1.0], [1.0], [1.0]]  # the waffle's
+    _, weights = soft_dictionary.look_up(np.array(soft_dictionary.QUERY), longer, soft_dictionary.VALUES, 0.5)
+    assert weights[0] > menu()["weights"][0] + 0.1
+    assert menu(cream=30)["values"][0, 2] == 30 and soft_dictionary.VALUES[0, 2] == 10, "not modified"
 
 
 def test_three_times_the_cream_leaves_the_weights_as_they_are():
@@ -128,13 +129,12 @@ def test_a_soft_look_up_lies_between_the_exact_one_and_the_mean(temperature):
     assert facts["weights"].sum() == pytest.approx(1.0)
     assert np.all(facts["values"].min(axis=0) - 1e-9 <= facts["context"])
     assert np.all(facts["context"] <= facts["values"].max(axis=0) + 1e-9)
-    inputs = facts["query"], facts["keys"], facts["values"]
+    inputs = np.array(soft_dictionary.QUERY), facts["keys"], facts["values"]
     best = int(facts["scores"].argmax())
     context, weights = soft_dictionary.look_up(*inputs, 1e-6)
     assert context == pytest.approx(facts["values"][best]) and weights[best] == pytest.approx(1.0)
     assert soft_dictionary.look_up(*inputs, 1e9)[0] == pytest.approx(facts["values"].mean(axis=0))
-    twins = menu(crunch=-0.8, temperature=temperature)  # waffle and ice cream: equal keys, other values
-    assert twins["weights"][0] == twins["weights"][2] and (twins["values"][0] != twins["values"][2]).any()
+    assert menu(query=(0.0, 0.0), temperature=temperature)["weights"] == pytest.approx(np.full(5, 0.2))
 
 
 def test_the_coldest_temperature_picks_one_dish_and_the_hottest_takes_the_mean():
@@ -192,11 +192,20 @@ def test_the_settings_that_reach_each_goal():
     assert values_reaching(SaturationLab, "lose-90", divisor="1", d_k=saturation_lab.WIDTHS) == [128]
     assert values_reaching(SaturationLab, "too-flat", divisor="d_k", d_k=saturation_lab.WIDTHS) == [256]
     assert values_reaching(SaturationLab, "spared", divisor="1", d_k=512, query=range(1, 9)) == [2]
-    back = -1 + 12 * 0.1  # where a slider comes back to: not exactly 0.2
-    for crunch in (0.2, back):
-        assert values_reaching(SoftDictionary, "fat-by-values", crunch=crunch, cream=range(41)) == [27]
-    temperatures = values_reaching(SoftDictionary, "fat-by-weights", temperature=soft_dictionary.TEMPERATURES)
-    assert temperatures == [0.02, 2.0, 3.0]
-    assert values_reaching(SoftDictionary, "tie", crunch=[i / 10 for i in range(-10, 11)]) == [0.0]
+    places = values_of(SoftDictionary.query)
+    shared = values_reaching(SoftDictionary, "share", query=places)
+    assert {y for _, y in shared} == {0.05, 0.1} and all(-1.3 <= x < -0.9 for x, _ in shared)
+    exact = values_reaching(SoftDictionary, "exact", temperature=0.3, query=places)
+    assert len(exact) > 500 and all(np.hypot(*place) > 0.75 for place in exact), "the query is long"
+    fat = values_reaching(SoftDictionary, "fat", query=places)
+    assert len(fat) > 400 and all(x < 0 < y for x, y in fat), "towards the nachos, whose value is fat"
+    assert not values_reaching(SoftDictionary, "share", temperature=soft_dictionary.TEMPERATURES)
     assert values_reaching(WhoAttends, "others-win", projections="shared", d_k=who_attends.WIDTHS) == [1, 2]
     assert values_reaching(WhoAttends, "by-luck", seed=range(20)) == [19]
+
+
+@pytest.mark.parametrize("kind", [SaturationLab, SoftDictionary])
+def test_no_goal_is_met_at_the_start_or_by_a_preset_alone(kind):
+    start = kind.facts_at(kind.start)
+    for preset in ({}, *kind.presets.values()):
+        assert not any(kind.goals_met(kind.facts_at({**kind.start, **preset}), start).values()), preset

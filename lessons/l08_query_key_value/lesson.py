@@ -205,12 +205,12 @@ Here are the four steps in one line, with $E$ for the mean and $q_m$ and $k_m$ f
 $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{m=1}^{d_k} \operatorname{Var}(q_m k_m) \;=\; \sum_{m=1}^{d_k} \underbrace{E[q_m^2]}_{1}\,\underbrace{E[k_m^2]}_{1} \;=\; d_k
 \qquad\Longrightarrow\qquad \text{standard deviation} = \sqrt{d_k} $$
 
-So the wider the vectors, the further apart the scores. Two scores that differ by 1 give attention weights of 73% and 27%. What happens at $d_k = 512$? The figure also shows the softmax's *gradient*, that is, how much the attention weights change if a score changes slightly.
+So the wider the vectors, the further apart the scores. Two scores that differ by 1 give attention weights of 73% and 27%. What happens at $d_k = 512$? The figure also shows a *gradient*: how much the attention weights change if $q \cdot k$ changes slightly. It contains the softmax *and* the division.
 """
 
 # %% [markdown] kind="instructor"
 r"""
-**They say:** "The scaling prevents overflow" (M06). **Answer:** Set the divisor to 1 in the explorable: all attention weights are finite, and the gradient is almost 0.
+**They say:** "The scaling prevents overflow" (M06). **Answer:** Set $d_k$ to 512 and the divisor to 1 in the explorable: all attention weights are finite, and the gradient is almost 0.
 """
 
 # %% kind="predict"
@@ -218,7 +218,7 @@ predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text"
 r"""
-Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by $d_k$, all scores are close to 0, and each of the eight attention weights is about ⅛. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width.
+Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by $d_k$, all scores are close to 0, and each of the eight attention weights is about ⅛. A change of $q \cdot k$ hardly changes that, because the change is divided, too. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width. For narrow vectors the division isn't needed: from which width on is the gradient larger with it than without?
 
 Without scaling, one key usually gets nearly all the attention. Why is that a problem before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. For most examples the gradient of the loss is then almost 0 too, and a few examples dominate the batch. The paper gives small gradients as its reason, with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients."
 

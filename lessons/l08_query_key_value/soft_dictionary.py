@@ -202,6 +202,6 @@ class SoftDictionary(Explorable):
         )
         sweet, crunchy = facts["query"]
         return (
-            f"Query: sweet {fixed(sweet, 2)}, crunchy {fixed(crunchy, 2)}; temperature {facts['temperature']:g}. "
-            f"Attention weights: {weights}. Context vector: {context}."
+            f"Query: sweet {fixed(sweet, 2)}, crunchy {fixed(crunchy, 2)}; "
+            f"temperature {facts['temperature']:g}. Attention weights: {weights}. Context vector: {context}."
         )

@@ -57,12 +57,14 @@ def word_map(
     text: float = 12,
     name: str = "",
     upright: bool = False,
+    mirror: bool = False,
     bold: tuple[Collection[int], Collection[int]] = ((), ()),
 ) -> str:
     """A matrix whose rows and columns are words; (x, y) is the corner of its first cell.
 
     Pointing at a cell shows its words and number, and lights its row and column. `digits` writes the numbers
     into the cells, `rings` marks some. `largest` is the number with the full colour: 1, unless one is larger.
+    With `mirror`, pointing at (i, j) shows and lights (j, i), too.
     """
     array = np.asarray(matrix, dtype=float)
     same_length(array, rows, "rows of numbers", "words beside them")
@@ -75,7 +77,11 @@ def word_map(
         fill, strength = shade(value, largest)
         left, top = x + across * j, y + down * i
         shown = "masked" if not math.isfinite(value) else minus(f"{value:.2f}")
-        own = belongs(f"{name}row-{i}", f"{name}column-{j}", tip=f"{rows[i]}, {columns[j]}: {shown}")
+        names, tip = [f"{name}row-{i}", f"{name}column-{j}"], f"{rows[i]}, {columns[j]}: {shown}"
+        if mirror:
+            names.append(f"{name}pair-{min(i, j)}-{max(i, j)}")
+            tip += f" · {rows[j]}, {columns[i]}: {minus(f'{array[j, i]:.2f}')}" if i != j else ""
+        own = belongs(*names, tip=tip)
         cell = box(left, top, across - 1, down - 1, fill, radius=2, opacity=strength)
         ink = "paper" if strength > 0.6 and math.isfinite(value) else "ink"
         middle = left + (across - 1) / 2, top + (down - 1) / 2

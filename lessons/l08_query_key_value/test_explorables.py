@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from course_lib.formatting import fixed
+from course_lib.translation.comparison import BETTER, compare
 from lessons.l00_start_here.softmax_dial import softmax
 from lessons.l08_query_key_value import saturation_lab, soft_dictionary, who_attends
 from lessons.l08_query_key_value.saturation_lab import SaturationLab
 from lessons.l08_query_key_value.soft_dictionary import FAT, SoftDictionary
 from lessons.l08_query_key_value.who_attends import N_WORDS, WhoAttends, diagonal_fraction
 from tests.explore.limits import Limit
-from tests.explore.settings import open_question, values_of, values_reaching
+from tests.explore.settings import open_question, values_reaching
 
 
 def unscaled_gradient(now: dict, start: dict) -> float:
@@ -195,6 +196,15 @@ def test_with_one_matrix_every_word_has_its_largest_score_with_itself():
     assert shown <= set(re.findall(r"[\d.]*\d", WhoAttends().description))
 
 
+def test_every_trained_run_with_two_matrices_is_better_than_every_one_with_one():
+    """The lesson says so."""
+    two, *one = who_attends.trained().values()
+    assert [len(runs) for runs in (two, *one)] == [3, 3, 3]
+    assert all(compare(two, runs).verdict == BETTER for runs in one)
+    shown = who_attends.WhoAttends().static_image().svg
+    assert all(f": {run:.1f}" in shown for run in two)
+
+
 # ---- goals
 
 
@@ -202,7 +212,7 @@ def test_the_settings_that_reach_each_goal():
     assert values_reaching(SaturationLab, "lose-90", divisor="1", d_k=saturation_lab.WIDTHS) == [256]
     assert values_reaching(SaturationLab, "too-flat", divisor="d_k", d_k=saturation_lab.WIDTHS) == [256]
     assert values_reaching(SaturationLab, "overtakes", d_k=saturation_lab.WIDTHS) == [128]
-    places = values_of(SoftDictionary.query)
+    places = SoftDictionary.query.values
     shared = values_reaching(SoftDictionary, "share", query=places)
     assert {y for _, y in shared} == {0.05, 0.1} and all(-1.3 <= x < -0.9 for x, _ in shared)
     exact = values_reaching(SoftDictionary, "exact", temperature=0.3, query=places)
@@ -214,7 +224,7 @@ def test_the_settings_that_reach_each_goal():
     assert values_reaching(WhoAttends, "by-luck", seed=range(20)) == [19]
 
 
-@pytest.mark.parametrize("kind", [SaturationLab, SoftDictionary])
+@pytest.mark.parametrize("kind", [SaturationLab, SoftDictionary, WhoAttends])
 def test_no_goal_is_met_at_the_start_or_by_a_preset_alone(kind):
     start = kind.facts_at(kind.start)
     for preset in ({}, *kind.presets.values()):

@@ -9,30 +9,40 @@ Eight words get random vectors and random projections W_Q and W_K, as before tra
 The score of i for j is then u_i · u_j with u_i = W x_i, so the diagonal holds |u_i|². It is certainly the
 largest of its row if all u have the same length (Cauchy-Schwarz). Random lengths differ, less so the larger
 d_k is: the diagonal is the largest in 25% of the rows at d_k = 1, in 92% at 8 and in 100% from 32 on
-(rounded).
+(rounded). What sharing costs after training is recorded: one dot for each run of the translator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
 
-from course_lib import theme
-from course_lib.explore.raster.artists import Heatmap
-from course_lib.explore.raster.base import Axes, Choice, Facts, Integer, Panel, RasterExplorable, Show
-from course_lib.explore.raster.pillow_text import add_text
+from course_lib.explore.base import Choice, Explorable, Facts, Integer
 from course_lib.formatting import fixed
-from course_lib.views.lines import add_marker, format_log_ticks
+from course_lib.results import runs, value_at
+from course_lib.views.cells import word_map
+from course_lib.views.plane import Plane
+from course_lib.views.shapes import run_rows
+from course_lib.views.svg import choice, dot, word
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 SHARED, SEPARATE = "shared", "separate"
-COLOURS = {SHARED: theme.BLUE, SEPARATE: theme.ORANGE}
+MATRICES = {SHARED: "one matrix", SEPARATE: "two matrices"}
 N_DRAWS = 500  # random draws behind the percentages
 N_SEEDS = 20  # of them, those that can be selected
-PAIRS = np.triu_indices(N_WORDS, 1)
+TRAINED = {
+    "two matrices": ("toy_ladder", "transformer"),
+    "one in self-attention": ("shared_query_key", "one in self-attention"),
+    "one everywhere": ("shared_query_key", "one everywhere"),
+}
+
+MAP, CELL = (86, 92), 28  # the corner of the map, and its cells
+CURVES = Plane(404, 104, 234, 100, (1, 64), (0, 1), log_x=True)
+DOTS = Plane(510, 288, 226, 72, (94, 100), (0, 1))
 
 
 @cache
@@ -66,6 +76,17 @@ def diagonal_fraction(projections: str, d_k: int) -> float:
     return float(on_diagonal(all_scores()[projections, d_k]).mean())
 
 
+@cache
+def trained() -> dict[str, list[float]]:
+    """Exact translations of the test sentences, in percent: a number for each trained Transformer."""
+    return {
+        name: [
+            100 * value_at(run, "scores", "test", "exact") for run in runs(file) if run["variant"] == variant
+        ]
+        for name, (file, variant) in TRAINED.items()
+    }
+
+
 def compute(*, projections: str, d_k: int, seed: int) -> Facts:
     scores = all_scores()[projections, d_k][seed]
     return {
@@ -75,84 +96,68 @@ def compute(*, projections: str, d_k: int, seed: int) -> Facts:
         "diagonal_fraction": diagonal_fraction(projections, d_k),
         "symmetry_error": symmetry_error(scores),
         "rank": int(np.linalg.matrix_rank(scores)),
+        "trained": trained(),
     }
 
 
-def draw_scores(axes: Axes) -> Show:
-    cells = Heatmap(axes, WORDS, WORDS, kind="scores")
-    axes.tick_params(labelcolor=theme.INK)
-    axes.set_anchor("N")
-    elsewhere = axes.plot([], [], "o", ms=7.5, mfc=theme.PAPER, mec=theme.INK, mew=1.6)[0]
-    itself = axes.plot([], [], "o", ms=8, mfc=theme.INK, mec=theme.PAPER, mew=1)[0]
-    rows = np.arange(N_WORDS)
-
-    def show(facts: Facts) -> None:
-        cells.show(facts["scores"])
-        columns, diagonal = facts["attends_to"], facts["attends_to"] == rows
-        itself.set_data(columns[diagonal] + 0.5, rows[diagonal] + 0.5)
-        elsewhere.set_data(columns[~diagonal] + 0.5, rows[~diagonal] + 0.5)
-
-    return show
+def draw_scores(facts: Facts) -> Iterable[str]:
+    (left, top), scores = MAP, facts["scores"]
+    yield word(14, 62, "scores of random words, before training", 12, "soft", "start")
+    yield word(14, 80, "rows ask, columns are asked; ring: the largest of its row", 11, "soft", "start")
+    rings = set(enumerate(facts["attends_to"]))
+    largest = float(np.abs(scores).max())
+    words = {"rows": WORDS, "columns": WORDS}
+    yield word_map(left, top, scores, **words, size=CELL, largest=largest, rings=rings, mirror=True)
+    below = f"symmetry error {fixed(facts['symmetry_error'], 2)} (0: each score equals its mirror image)"
+    yield word(14, 388, below, 12, "soft", "start")
 
 
-def draw_pairs(axes: Axes) -> Show:
-    axes.set(xlabel="score of i for j", ylabel="score of j for i", xticks=(), yticks=(), aspect="equal")
-    axes.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.3), anchor="N")  # the points end at 1: above is room for text
-    axes.plot([-1, 1], [-1, 1], color=theme.HAIRLINE, linewidth=1.5)
-    [pairs] = axes.plot([], [], "o", markersize=6, alpha=0.75, markeredgecolor=theme.PAPER)
-    error = add_text(axes, 0.03, 0.97, coords="axes", va="top", size=9.5)
-
-    def show(facts: Facts) -> None:
-        scores = facts["scores"] / np.abs(facts["scores"]).max()
-        pairs.set_data(scores[PAIRS], scores.T[PAIRS])
-        pairs.set_markerfacecolor(COLOURS[facts["projections"]])
-        error.set_text(f"symmetry error {fixed(facts['symmetry_error'], 2)}")
-
-    return show
-
-
-def draw_fractions(axes: Axes) -> Show:
-    axes.set(xscale="log", xlabel="dₖ", xticks=(1, 4, 16, 64), ylim=(-0.03, 1.08))
-    format_log_ticks(axes.xaxis)
-    axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
-    axes.grid(axis="y")
-    axes.axhline(1 / N_WORDS, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)))
-    below = {"ha": "right", "va": "top", "color": theme.SOFT_INK}
-    axes.text(64, 1 / N_WORDS - 0.025, "at random: 1 in 8", fontsize=8.5, **below)
-    [curve] = axes.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
-    dot = add_marker(axes)
-    fraction = add_text(axes, 0.97, 0.5, coords="axes", ha="right", size=17, weight="bold")
-    axes.text(0.97, 0.44, "of all rows", transform=axes.transAxes, ha="right", va="top", fontsize=9)
-
-    def show(facts: Facts) -> None:
-        colour = COLOURS[facts["projections"]]
-        curve.set(ydata=[diagonal_fraction(facts["projections"], width) for width in WIDTHS], color=colour)
-        dot.set(data=([facts["d_k"]], [facts["diagonal_fraction"]]), markerfacecolor=colour)
-        fraction.set(text=f"{fixed(100 * facts['diagonal_fraction'], 0)}%", color=colour)
-
-    return show
+def draw_fractions(facts: Facts) -> Iterable[str]:
+    """How often the diagonal wins, with a curve for one matrix and one for two."""
+    plane = CURVES
+    yield word(
+        plane.left - 36, 62, "how often a word's largest score is the one for itself", 12, "soft", "start"
+    )
+    shown = f"{fixed(100 * facts['diagonal_fraction'], 0)}% in {N_DRAWS} random draws"
+    yield word(plane.left - 36, 80, shown, 14, "accent", "start", bold=True)
+    yield plane.scale_x({1: "1", 4: "4", 16: "16", 64: "64"}, "dₖ")
+    yield plane.scale_y({0: "0%", 0.5: "50%", 1: "100%"})
+    for projections, name in MATRICES.items():
+        curve, chosen = (
+            [diagonal_fraction(projections, d_k) for d_k in WIDTHS],
+            projections == facts["projections"],
+        )
+        fill, (right, height) = "accent" if chosen else "soft", plane.at(64, curve[-1])
+        drawn = plane.curve(WIDTHS, curve, "accent" if chosen else "calm", 2.5 if chosen else 2)
+        drawn += word(right + 12, height + 4, name, 13, fill, "start", bold=chosen)
+        yield choice(drawn, name, chosen=chosen, projections=projections)
+    yield dot(*plane.at(facts["d_k"], facts["diagonal_fraction"]), 6, "accent", "paper", 2)
 
 
-class WhoAttends(RasterExplorable):
+def draw_trained(facts: Facts) -> Iterable[str]:
+    """One dot for each trained translator; those with as many matrices as chosen are in the accent colour."""
+    plane = DOTS
+    yield word(
+        CURVES.left - 36, 268, "after training: exact translations, a dot per run", 12, "soft", "start"
+    )
+    chosen = {name: (name == MATRICES[SEPARATE]) == (facts["projections"] == SEPARATE) for name in TRAINED}
+    fills = {name: "accent" if lit else "calm" for name, lit in chosen.items()}
+    yield run_rows(plane.left, plane.top, facts["trained"], plane, fills=fills)
+    yield plane.scale_x({94: "94%", 96: "96%", 98: "98%", 100: "100%"})
+
+
+class WhoAttends(Explorable):
     title = "Who attends to whom"
     question = "Why two projections, W_Q and W_K, rather than one for both?"
+    size = (760, 402)
     projections = Choice("W_Q and W_K", (SHARED, SEPARATE), SEPARATE, buttons=True)
     d_k = Choice("d_k", WIDTHS, 32)
     seed = Integer("seed", 0, N_SEEDS - 1, 0)
-    presets = {
-        "shared": {"projections": SHARED},
-        "separate": {"projections": SEPARATE},
-        "shared, d_k = 1": {"projections": SHARED, "d_k": 1},
-    }
+    presets = {"shared": {"projections": SHARED}, "separate": {"projections": SEPARATE}}
     goals = {
         "others-win": "One shared matrix, yet most words attend most to another word",
         "by-luck": "Two matrices, and by luck half of the words attend most to themselves",
     }
-    panels = (
-        Panel("Scores (circle: largest of its row)", draw_scores, 1.35),
-        Panel("Are the scores symmetric?", draw_pairs),
-        Panel("Largest on the diagonal", draw_fractions),
-    )
     compute = staticmethod(compute)
 
     @staticmethod
@@ -163,16 +168,25 @@ class WhoAttends(RasterExplorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> list[str]:
-        named = "W_Q = W_K" if facts["projections"] == SHARED else "W_Q ≠ W_K"
-        return [named, f"dₖ = {facts['d_k']}", f"seed {facts['seed']}", f"rank of S: {facts['rank']}"]
+    def draw(facts: Facts) -> Iterable[str]:
+        n, shared = facts["on_diagonal"], facts["projections"] == SHARED
+        said = (
+            "One matrix: the scores are symmetric" if shared else "Two matrices: the scores aren't symmetric"
+        )
+        attend = "attends most to itself" if n == 1 else "attend most to themselves"
+        yield word(14, 28, f"{said}; {n} of {N_WORDS} words {attend}", 15, anchor="start", bold=True)
+        for draw in (draw_scores, draw_fractions, draw_trained):
+            yield from draw(facts)
 
     @staticmethod
     def describe(facts: Facts) -> str:
+        trained = "; ".join(
+            f"{name} {', '.join(fixed(run, 1) for run in runs)}" for name, runs in facts["trained"].items()
+        )
         return (
             f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: "
             f"{facts['on_diagonal']} of {N_WORDS} words attend most to themselves "
             f"({fixed(100 * facts['diagonal_fraction'], 0)}% over {N_DRAWS} random draws). "
             f"The symmetry error of the scores is {fixed(facts['symmetry_error'], 2)}, "
-            f"their rank {facts['rank']}."
+            f"their rank {facts['rank']}. Exact translations after training, in percent: {trained}."
         )

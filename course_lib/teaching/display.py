@@ -43,7 +43,10 @@ def code_block(text: str) -> str:
 
 def side_by_side(columns: list[tuple[str, str]]) -> str:
     """Titled blocks next to each other if all lines fit, otherwise below each other."""
-    cells = [f'<div style="font-size:14px;{MUTED}">{html.escape(title)}</div>{code_block(text)}' for title, text in columns]
+    cells = [
+        f'<div style="font-size:14px;{MUTED}">{html.escape(title)}</div>{code_block(text)}'
+        for title, text in columns
+    ]
     cells = [f'<div style="min-width:0">{cell}</div>' for cell in cells]
     widest = max(len(line) for _, text in columns for line in text.split("\n"))
     tracks = f"repeat(auto-fit,minmax(min(100%,{8 * widest + 24}px),1fr))"  # 8 px a letter; 24 for its frame

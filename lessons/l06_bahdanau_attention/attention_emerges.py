@@ -25,7 +25,7 @@ from course_lib.text.toy.twins import twins
 from course_lib.views.cells import word_map
 from course_lib.views.plane import Plane
 from course_lib.views.svg import dot, word
-from course_lib.views.words import fits, spread, word_row, wrong_words
+from course_lib.views.words import fits, mistakes, spread, word_row
 
 STEPS = (*range(0, 601, 25), 800, 1000, 1500, 2000, 4000)
 SENTENCES = {"the happy mother …": "crossing", "the cat drank …": "thirsty"}  # their names in the results
@@ -67,7 +67,7 @@ def compute(*, step: int, sentence: str) -> Facts:
         "found": len(rings & set(enumerate(weights.argmax(axis=1).tolist()))),
         "span": float(np.ptp(weights @ np.arange(weights.shape[1]))),  # of the mean attended positions
         "translation": translation,
-        "wrong": wrong_words(translation, pair.tgt),
+        "wrong": mistakes(translation, pair.tgt)[0],
         "steps": np.array(so_far),
         "curves": curves,
         "now": {name: float(of_runs[0, -1]) for name, of_runs in curves.items()},

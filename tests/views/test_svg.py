@@ -15,7 +15,7 @@ from course_lib.views.plane import Plane
 from course_lib.views.run_dots import round_numbers
 from course_lib.views.shapes import block, run_rows, side_bars, tree
 from course_lib.views.svg import box, choice, line, number, tag, word
-from course_lib.views.words import fits, links, spread, word_row, wrong_words
+from course_lib.views.words import fits, links, mistakes, spread, word_row
 
 WORDS = ["le", "chat", "dort"]
 PLANE = Plane(10, 20, 200, 100, (-1, 1), (0, 4))
@@ -64,8 +64,8 @@ def test_words_keep_their_order_and_stay_within_the_row():
 
 
 def test_words_that_the_reference_does_not_have_there_are_wrong():
-    assert wrong_words([*"abxcc"], [*"abyc"]) in ([2, 3], [2, 4])
-    assert wrong_words([], WORDS) == wrong_words(WORDS, WORDS) == []
+    assert mistakes([*"abxcc"], [*"abyc"])[0] in ([2, 3], [2, 4])
+    assert mistakes(WORDS, WORDS) == ([], {}) and mistakes([], WORDS) == ([], {0: 3})
     assert word_row(WORDS, [10, 50, 90], 20, marked=[1]).count("accent") == 2, "by colour and a line"
 
 

@@ -162,7 +162,7 @@ class AttentionLines(Explorable):
     play = "clauses"
     presets = {"one clause": {"clauses": 1}, "attention": {"system": "bahdanau"}}
     goals = {
-        "first": "Grow the sentence until one system makes the first mistake, and show that system",
+        "first": "Find the first mistake: grow the sentence, and show the system",
         "holds": "Show the longest sentence that rnn_encoder_decoder still gets right",
         "crossing": "Find lines that cross: French puts the words in another order",
     }

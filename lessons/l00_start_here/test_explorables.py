@@ -17,6 +17,12 @@ from tests.explore.limits import Limit
 from tests.explore.settings import open_question, values_reaching
 from tests.lesson_claims import all_splits
 
+DERIVED = {
+    "AttentionLines": lambda facts: {
+        "years, heads, numbers shown": [2014, 2015, 2017, 4, attention_lines.N_CELLS],
+        "size of the vector": 0 if facts["vector"] is None else len(facts["vector"]),
+    }
+}
 LIMITS = {
     "SoftmaxDial": [Limit("sure", "above 0.9", ("probabilities", 0))],
 }

@@ -155,7 +155,7 @@ class SoftDictionary(Explorable):
     size = (760, 386)
     query = Point("query", TASTES, QUERY, step=0.05)
     temperature = Choice("temperature", TEMPERATURES, 0.5, text=lambda value: f"{value:g}")
-    cream = Choice("the waffle's value", tuple(CREAM), 10, text=CREAM.__getitem__, buttons=True)
+    cream = Choice("waffle's value", tuple(CREAM), 10, text=CREAM.__getitem__, buttons=True)
     main_control = "temperature"
     presets = {
         "almost an exact lookup": {"temperature": 0.02},

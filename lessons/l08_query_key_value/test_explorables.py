@@ -45,6 +45,12 @@ LIMITS = {
 }
 
 
+DERIVED = {
+    "SaturationLab": lambda facts: {"queries and keys": list(range(1, 9)), "the bell": 1},
+    "WhoAttends": lambda facts: {"draws": who_attends.N_DRAWS},
+}
+
+
 def lab(d_k: int, divisor: str) -> dict:
     return saturation_lab.compute(d_k=d_k, divisor=divisor)
 

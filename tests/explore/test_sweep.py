@@ -80,7 +80,7 @@ def test_svg_is_well_formed_small_legible_and_follows_the_controls(kind):
             assert float(text.get("font-size")) >= 11, (state, text.text)
         keys = [node.get("data-key") for node in root.iter() if node.get("data-key")]
         assert len(keys) == len(set(keys)), "what moves has a name of its own"
-    assert len(pictures) > 10, "the picture follows the controls"
+    assert len(pictures) > 8, "the picture follows the controls"
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_every_combination_of_choices_has_finite_numbers_and_a_description(kind)
         facts = kind.facts_at(state)
         numbers = [value for value in facts.values() if isinstance(value, float | np.ndarray)]
         assert all(np.isfinite(value).all() for value in numbers), state
-        assert 40 < len(kind.describe(facts)) < 500, state
+        assert 40 < len(kind.describe(facts)) < 700, state
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # slow to import
     from matplotlib.figure import Figure
 
 # Each colour has one meaning in the whole course: query and asking; keys and what is asked (memory); values
-# and what flows on; the one accent (this step, this word, this mistake). The rest is grey. Inside cells alone,
+# and what flows on; the one accent (this step, this word, this mistake). The rest is grey. Only inside cells,
 # query's blue is positive and key's orange negative. (light page, dark page)
 PALETTE = {
     "paper": ("#FCFBF7", "#16191D"),

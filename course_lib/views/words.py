@@ -161,11 +161,12 @@ def text_rows(
         parts.insert(i, (BLANK, True))
     rows: list[list[str]] = [[]]
     room = width
+    wide = size * (1.15 if bold else 1)
     for text, lit in parts:
-        if width_of(text, size) > room and rows[-1]:
+        if width_of(text, wide) > room and rows[-1]:
             rows.append([])
             room = width
-        room -= width_of(f"{text} ", size)
+        room -= width_of(f"{text} ", wide)
         marked = {"fill": "var(--accent)", "text_decoration": "underline"}
         rows[-1].append(tag("tspan", escape(text), **marked) if lit else escape(text))
     at = {"x": x, "font_size": size, "fill": "var(--ink)", "font_weight": "600" if bold else None}

@@ -3,8 +3,8 @@
     >>> tokens_of("<g><path/>a</g>")
     ['<g>', '<path/>a', '</g>']
 
-With more than `MOST` states, only the main control moves. static/live_figure.js shows the states, with the code
-that also moves the picture in JupyterLab (course_lib/explore/live.js).
+With more than `MOST` states, only the main control moves. static/live_figure.js shows the states, with the
+code that also moves the picture in JupyterLab (course_lib/explore/live.js).
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def live_html(kind: type[Explorable], asked: Question | None, main: Control) -> 
     return (
         f'<figure class="course-live-figure"><p class="course-sweep-question">{escape(kind.question)}</p>'
         f'<div class="course-live-controls"></div><div class="course-stage">{pictures[first][0]}</div>'
-        f'<figcaption aria-live="polite" class="course-announcement">{escape(pictures[first][1])}</figcaption>'
+        '<figcaption aria-live="polite" class="course-announcement">'
+        f"{escape(pictures[first][1])}</figcaption>"
         f"{more}{as_script_json(data)}</figure>"
     )
 
@@ -71,7 +72,7 @@ def tokens_of(svg: str) -> list[str]:
 def difference(before: list[str], after: list[str]) -> list[list[Any]]:
     """What to replace, from the end to the beginning: [[from, how many, tokens], ...].
 
-    Where as many come as go, a token is written as what differs: [letters kept at its start, at its end, new].
+    Where as many come as go, a token is written as what differs: letters kept at its start, at its end, new.
 
     >>> difference(['<rect x="1"/>', "</g>"], ['<rect x="25"/>', "</g>"])
     [[0, 1, [[9, 3, '25']]]]

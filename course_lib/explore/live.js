@@ -40,7 +40,8 @@ function morph(from, to) {
 function livePicture(place, report) {
   const tip = Object.assign(document.createElement("div"), { className: "course-tip", hidden: true });
   tip.setAttribute("aria-hidden", "true"); // the picture's text says it too
-  let svg = null, held = null, spot = null, waiting = false;
+  let svg = null, latest = "", lit = [], waiting = false;
+  let held = null, spot = null, pressed = false; // what is dragged, where to, and whether the pointer still has it
   const kept = new Map();
 
   function send(kind, content) {
@@ -77,6 +78,13 @@ function livePicture(place, report) {
     moveHeld();
     send(`drag ${held}`, { drag: held, to: [spot.x, spot.y] });
   }
+  function settle() { // let go, and every report answered: from now on the picture says where it is
+    if (pressed || waiting || kept.size || !held) return;
+    held = null;
+    morph(svg, parseSvg(latest));
+    light();
+  }
+  const at = (handle) => ({ x: Number(handle.getAttribute("cx")), y: Number(handle.getAttribute("cy")) });
   function toPicture(event) {
     return new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
   }
@@ -87,17 +95,19 @@ function livePicture(place, report) {
     handle.focus({ preventScroll: true });
     place.setPointerCapture(event.pointerId);
     place.classList.add("course-dragging");
-    held = handle.dataset.drag;
+    pressed = true;
+    [held, spot] = [handle.dataset.drag, at(handle)];
   });
   on("pointermove", (event) => {
-    if (!place.classList.contains("course-dragging")) return point(event);
+    if (!pressed) return point(event);
     const { x, y } = toPicture(event);
     dragTo(svg.querySelector(`[data-drag="${held}"]`), x, y);
   });
   for (const type of ["pointerup", "pointercancel"])
     on(type, () => {
       place.classList.remove("course-dragging");
-      held = null;
+      pressed = false;
+      settle();
     });
   on("click", (event) => {
     const part = within(event, "set");
@@ -107,9 +117,8 @@ function livePicture(place, report) {
     const part = within(event, "set"), handle = within(event, "drag"), arrow = ARROWS[event.key];
     if (part && (event.key === "Enter" || event.key === " ")) send("set", { set: JSON.parse(part.dataset.set) });
     else if (handle && arrow) {
-      const [x, y] = ["cx", "cy"].map((name) => Number(handle.getAttribute(name)));
+      const { x, y } = held === handle.dataset.drag ? spot : at(handle); // its picture may be on its way
       dragTo(handle, x + arrow[0] * handle.dataset.step, y + arrow[1] * handle.dataset.step);
-      held = null;
     } else return;
     event.preventDefault();
   });
@@ -117,10 +126,8 @@ function livePicture(place, report) {
   function point(event) { // light what belongs together, and show the value
     const part = within(event, "of") ?? within(event, "tip");
     if (!part) return leave();
-    const names = (part.dataset.lights ?? part.dataset.of ?? "").split(" ").filter(Boolean);
-    svg.classList.toggle("course-pointed", names.length > 0);
-    for (const node of svg.querySelectorAll("[data-of]"))
-      node.classList.toggle("course-lit", node.dataset.of.split(" ").some((name) => names.includes(name)));
+    lit = (part.dataset.lights ?? part.dataset.of ?? "").split(" ").filter(Boolean);
+    light();
     const shown = within(event, "tip")?.dataset.tip;
     tip.hidden = !shown;
     tip.textContent = shown ?? "";
@@ -128,8 +135,14 @@ function livePicture(place, report) {
     tip.style.left = `${Math.min(event.clientX - box.left + 12, box.width - tip.offsetWidth)}px`;
     tip.style.top = `${event.clientY - box.top + 14}px`;
   }
+  function light() {
+    svg.classList.toggle("course-pointed", lit.length > 0);
+    for (const node of svg.querySelectorAll("[data-of]"))
+      node.classList.toggle("course-lit", node.dataset.of.split(" ").some((name) => lit.includes(name)));
+  }
   function leave() {
-    svg?.classList.remove("course-pointed");
+    lit = [];
+    if (svg) light();
     tip.hidden = true;
   }
   place.addEventListener("pointerleave", leave);
@@ -137,20 +150,16 @@ function livePicture(place, report) {
   return {
     send,
     show(text) {
-      const next = parseSvg(text);
-      if (!svg) {
-        svg = next;
-        place.append(svg, tip);
-      } else {
-        const pointed = svg.classList.contains("course-pointed");
-        morph(svg, next);
-        if (pointed) svg.classList.add("course-pointed");
-      }
+      latest = text;
+      if (svg) morph(svg, parseSvg(text));
+      else place.append((svg = parseSvg(text)), tip);
+      light();
       if (held) moveHeld();
     },
     answered() {
       waiting = false;
       flush();
+      settle();
     },
   };
 }

@@ -226,7 +226,7 @@ def a_picture_is_taken_hold_of(lab, photograph) -> None:
     page.keyboard.press("ArrowRight")
     expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-1\.25, "))
     expect(stage.locator("svg")).to_have_attribute("aria-label", re.compile("sweet -1.25"))
-    stage.locator("[data-of=soup]").first.hover()
+    stage.locator("[data-of=soup] text").first.hover()
     expect(stage.locator(".course-tip")).to_contain_text("soup: attention weight")
     photograph(cell, "pointed")
     moved = "part => getComputedStyle(part).transitionDuration"

@@ -487,13 +487,8 @@ r"""
 **While it trains** (about half a minute), let someone read the translations aloud as they appear, and ask after each line: "Does it depend on the source yet?" At first the output hardly depends on it; then comes French that means something else.
 """
 
-# %% kind="train" ignore_output=true
+# %% kind="code"
 UNSEEN = ("the cat sleeps", "the king sees the queen", "the soup is hot")
-model = small_seq2seq(seed=0)
-optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-
-
-films = {text: {} for text in UNSEEN}
 
 
 def show_progress(step):
@@ -502,7 +497,10 @@ def show_progress(step):
         film = views.translations(text, rows, reference=translations_of(text))
         display(film, display_id=text, update=step > 0)
 
-
+# %% kind="train" ignore_output=true
+films = {text: {} for text in UNSEEN}  # the translations so far, by step
+model = small_seq2seq(seed=0)
+optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
 with torch.enable_grad():
     for step, batch in enumerate(short_batches(n_steps=500, without=UNSEEN)):
         if step in (0, 50, 100, 200, 300):

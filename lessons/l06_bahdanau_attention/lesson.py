@@ -263,7 +263,8 @@ attend = yours("additive_attention")
 MOTHER = "the happy mother did not sell the old white flower"
 translation, weights = translate(MOTHER, attend)  # try sentences of your own, too
 assert translation == shipped(MOTHER).target  # the library's attention agrees
-views.translations(MOTHER, {"your attention": translation}, reference=translations_of(MOTHER))
+rows = {"your attention": translation}
+views.translations(MOTHER, rows, reference=translations_of(MOTHER))
 
 # %% [markdown] kind="text"
 r"""

@@ -438,9 +438,9 @@ Go through the stages in order, and compute the largest absolute difference at e
 
 # %% kind="code" name="stages" hide_input=true
 first_difference = yours("first_difference")
+thirsty = "the cat drank the water because it was thirsty"
 texts = {
-    "the cat drank the water because it was thirsty":
-        "le chat a bu l' eau parce qu' il avait soif",
+    thirsty: "le chat a bu l' eau parce qu' il avait soif",
     "the cat sleeps": "le chat dort",
 }
 batch = make_batch([*map(numbers_of, texts)], [*map(numbers_of, texts.values())])
@@ -516,7 +516,6 @@ for name, wiring in {"correct": by_parts.RIGHT, **by_parts.FAULTY}.items():
     results[name] = stage, right
     print(f"{name}: {where}; {right} of 40 translations correct")
     rows[name] = translations(batch.src[:1], wiring)[0]
-thirsty = next(iter(texts))
 views.translations(thirsty, rows, reference=translations_of(thirsty))
 
 # %% [markdown] kind="instructor"

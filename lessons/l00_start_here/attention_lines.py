@@ -7,7 +7,7 @@
 The sentence is selected, and no evidence: of 400,000 sentences of 16 to 20 words that the grammar drew, 1,060
 grow by a clause three times. In 60 of them, no stage was seen in training, both systems with attention are
 right throughout, the others break after different clauses and stay wrong, and all of it fits on one line.
-This is one of the 60. How often the systems fail, `toy_ladder` says: the lesson has its table beside this.
+This one was picked by hand from the 60. How often the systems fail, `toy_ladder` says; the lesson quotes it.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
     """`body` is HTML; the rest is plain text, and is escaped."""
     frame = (
         f"border-left:4px solid {colour};border-radius:3px;padding:10px 16px 12px;margin:4px 0;"
-        f"box-sizing:border-box;max-width:802px;"
+        "box-sizing:border-box;max-width:802px;"  # as wide as an explorable
         f"background:color-mix(in srgb,{colour} 7%,transparent);{FONT};{INK}"
     )
     icon_html = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'

@@ -27,6 +27,13 @@ from tools.bench.explorables import explorables
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a kernel works off every key press before a goal is reached
 
+ONE_WIDTH = (
+    ".jp-InputArea-editor",
+    ".course-card",
+    ".jp-OutputArea-output > [style*=border-left]",
+)  # verdicts
+EDGES = """kind => [...document.querySelectorAll(kind)].filter(found => found.offsetWidth).map(found => {
+  const {left, right} = found.getBoundingClientRect(); return [Math.round(left), Math.round(right)]; })"""
 LESSONS = sorted(path.name for path in (PROJECT_ROOT / "notebooks").glob("*.ipynb"))
 SOURCES = PROJECT_ROOT / "lessons"
 THEMES = itertools.cycle(["JupyterLab Light", "JupyterLab Dark"])  # each lesson in one of the two
@@ -72,6 +79,7 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
         a_picture_is_taken_hold_of(lab, photograph)
         quiz_answers_wrong_and_right_get_their_reasons(lab, photograph)
         a_wrong_solution_is_told_why(lab, photograph)
+        code_and_cards_have_one_width(lab)
     if name.startswith("00"):
         an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph)
         a_step_after_the_other_is_played(lab)
@@ -283,6 +291,16 @@ def a_wrong_solution_is_told_why(lab, photograph) -> None:
     lab.run_cells(stub, check)
     expect(lab.cell(check)).to_contain_text("Not right yet")
     photograph(lab.cell(check), "check-wrong")
+
+
+def code_and_cards_have_one_width(lab) -> None:
+    """On a wide and on a narrow page."""
+    usual = lab.page.viewport_size
+    for width in (1400, 700):
+        lab.page.set_viewport_size({"width": width, "height": usual["height"]})
+        edges = [set(map(tuple, lab.page.evaluate(EDGES, kind))) for kind in ONE_WIDTH]
+        assert len(set.union(*edges)) == 1 and all(edges), edges
+    lab.page.set_viewport_size(usual)
 
 
 def an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph) -> None:

@@ -182,6 +182,12 @@ class Text(HTMLParser):
         self.text += data
 
 
+def test_expected_and_yours_have_a_row_of_their_own_below_the_inputs():
+    verdict = Verdict("double_it", "wrong", "Not yet.", given="x = [1]", expected="[2]", got="[3]")
+    inputs, answers = verdict._repr_html_().split("display:grid")[1:]
+    assert "inputs" in inputs and "expected" in answers and "yours" in answers
+
+
 def test_a_verdict_says_the_same_in_words_and_in_html_where_nothing_is_markup():
     verdict = Verdict("double_it", "wrong", "It is off.", "Likely cause: squared.", expected="[2]", got="[1]")
     title, *lines = str(verdict).splitlines()

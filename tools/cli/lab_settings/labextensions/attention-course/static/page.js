@@ -1,7 +1,8 @@
 // The page of the course's notebooks in JupyterLab and Notebook 7: its style sheet, and an opening without jumps.
 // Written by hand as what a bundler would make of an extension, so that there is nothing to build.
 (() => {
-  const NARROW = 1200, STILL = 150, LONGEST = 5000; // px; ms without a move on the first screen; ms at most
+  const NARROW = 1200; // pixels: here a file browser would take a quarter of the page
+  const STILL = 150, PATIENCE = 3000; // milliseconds without a move: of a page that looks complete, of any page
   const folder = document.currentScript.src.replace(/[^/]*$/, "");
 
   // JupyterLab starts when this is done, so that no page is ever laid out without the style sheet.
@@ -15,13 +16,13 @@
   // JupyterLab puts the cells on the page one by one, and fills in their text later: each moves those below it.
   const isBlank = (cell) => cell.matches(".jp-MarkdownCell") && !cell.querySelector(".jp-MarkdownOutput > *");
   const whenStill = (notebook, then) => {
-    const start = performance.now();
-    let before = "", moved = start;
+    let before = "", moved = performance.now();
     const look = (now) => {
-      const seen = [...notebook.querySelectorAll(".jp-Cell")].filter((cell) => cell.getBoundingClientRect().top < innerHeight);
-      const places = seen.map((cell) => cell.getBoundingClientRect().top).join();
-      if (places !== before || seen.some(isBlank)) [before, moved] = [places, now];
-      if (now - moved > STILL || now - start > LONGEST) then();
+      const top = (cell) => cell.getBoundingClientRect().top;
+      const seen = [...notebook.querySelectorAll(".jp-Cell")].filter((cell) => top(cell) < innerHeight);
+      const places = seen.map(top).join();
+      if (places !== before) [before, moved] = [places, now];
+      if (now - moved > (seen.length && !seen.some(isBlank) ? STILL : PATIENCE)) then();
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from course_lib.views.svg import Point, dot, line, word
+from course_lib.views.svg import Point, choice, dot, line, word
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,19 @@ class Plane:
             elif piece:
                 pieces, piece = [*pieces, piece], []
         return "".join(line(points, stroke, width, **more) for points in [*pieces, piece] if points)
+
+    def choices(
+        self, control: str, xs: Sequence[float], curves: Mapping, names: Mapping, chosen: object, at: float
+    ) -> str:
+        """A curve for each value of a control, with a name that sets it; a dot on the chosen one at `at`."""
+        out = ""
+        for value, ys in curves.items():
+            lit, (right, height) = value == chosen, self.at(xs[-1], ys[-1])
+            out += self.curve(xs, ys, "accent" if lit else "calm", 2.5 if lit else 2)
+            fill = "accent" if lit else "soft"
+            label = word(right + 12, height + 4, names[value], 13, fill, "start", bold=lit)
+            out += choice(label, names[value], chosen=lit, **{control: value})
+        return out + dot(*self.at(at, curves[chosen][xs.index(at)]), 6, "accent", "paper", 2)
 
     def arrow(self, x: float, y: float, stroke: str, width: float = 2, **more) -> str:
         """A vector from (0, 0)."""

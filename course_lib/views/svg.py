@@ -24,6 +24,7 @@ NARROW, WIDE = "iljtfrI.,;:!'|()[] ", "mwMW—@%"
 Point = tuple[float, float]
 
 
+@lru_cache(maxsize=4096)  # most places of a picture are those of the picture before
 def number(value: float) -> str:
     text = f"{value:z.1f}"  # z: no minus before a zero
     return text[:-2] if text.endswith(".0") else text

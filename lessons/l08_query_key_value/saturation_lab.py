@@ -23,7 +23,7 @@ from course_lib.explore.base import Choice, Explorable, Facts
 from course_lib.formatting import fixed, significant
 from course_lib.views.cells import word_map
 from course_lib.views.plane import Plane
-from course_lib.views.svg import choice, dot, line, note, word
+from course_lib.views.svg import line, word
 from lessons.l00_start_here.softmax_dial import softmax
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -127,16 +127,9 @@ def draw_gradients(facts: Facts) -> Iterable[str]:
     yield word(plane.left - 36, 82, f"median {plain(facts['gradient'])}", 14, "accent", "start", bold=True)
     yield plane.scale_x({1: "1", 8: "8", 64: "64", 512: "512"}, "dₖ")
     yield plane.scale_y({1: "1", 0.1: "0.1", 0.01: "0.01", 1e-3: "0.001", 1e-4: "0.0001"})
-    for divisor in DIVISORS:
-        curve, chosen = (
-            [statistics_of(d_k, divisor)["gradient"] for d_k in WIDTHS],
-            divisor == facts["divisor"],
-        )
-        fill, (right, height) = "accent" if chosen else "soft", plane.at(512, curve[-1])
-        drawn = plane.curve(WIDTHS, curve, "accent" if chosen else "calm", 2.5 if chosen else 2)
-        drawn += word(right + 12, height + 4, named(divisor), 13, fill, "start", bold=chosen)
-        yield choice(drawn, f"divide by {divisor}", chosen=chosen, divisor=divisor)
-    yield dot(*plane.at(facts["d_k"], facts["gradient"]), 6, "accent", "paper", 2)
+    curves = {by: [statistics_of(d_k, by)["gradient"] for d_k in WIDTHS] for by in DIVISORS}
+    names = {by: named(by) for by in DIVISORS}
+    yield plane.choices("divisor", WIDTHS, curves, names, facts["divisor"], facts["d_k"])
 
 
 def headline(facts: Facts) -> str:
@@ -184,7 +177,8 @@ class SaturationLab(Explorable):
         yield word(14, 28, headline(facts), 15, anchor="start", bold=True)
         for draw in (draw_scores, draw_weights, draw_gradients):
             yield from draw(facts)
-        yield note(14, 334, ["The softmax subtracts the largest score first, so nothing overflows."], 11)
+        said = "The softmax subtracts the largest score first, so nothing overflows."
+        yield word(14, 334, said, 11, "soft", "start")
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,7 +1,7 @@
 """The soft dictionary: a lookup on a menu that returns a weighted sum over all dishes.
 
     >>> compute(query=(1.0, 0.5), temperature=0.02, cream=10)["weights"].round(2)    # low: the best key alone
-    array([1., 0., 0., 0., 0.])
+    array([0.99, 0.01, 0.  , 0.  , 0.  ])
 
 The query describes what you would like to eat: sweet or savoury, crunchy or soft. The key of a dish says what
 it is, and its value how much sugar, protein and fat it has. The picture shows sugar and fat as a plane of
@@ -107,19 +107,18 @@ def draw_values(facts: Facts) -> Iterable[str]:
     yield word(plane.left + 6, plane.top + 9, "grams of fat", 12, "soft", "start")
     around = " ".join(f"{number(x)},{number(y)}" for x, y in hull(list(points.values())))
     yield tag("polygon", points=around, fill="var(--value)", fill_opacity="0.09", stroke="var(--hair)")
-    for (dish, (x, y)), weight in zip(points.items(), facts["weights"], strict=True):
-        own, width = belongs(dish, tip=tip(dish, weight)), max(0.5, 10 * float(weight))
-        strong = {"opacity": 0.2 + 0.6 * float(weight), "class_": "link"}
-        yield line([(x, y), context], "value", width, **strong, **own)
+    for (dish, (x, y)), weight in zip(points.items(), facts["weights"].tolist(), strict=True):
+        own, strong = belongs(dish, tip=tip(dish, weight)), {"opacity": 0.2 + 0.6 * weight}
+        yield line([(x, y), context], "value", max(0.5, 10 * weight), class_="link", **strong, **own)
         yield group(dot(x, y, 5, "value", "paper", 1), **own)
-        labels += group(word(x, y - 14, dish, 13, "value", **ABOVE), class_="word", **own)
+        labels += group(word(x, y - 14, dish, 13, "value", halo="paper"), class_="word", **own)
     yield dot(*context, 8, "paper", "value", 3) + labels
     side = 42 if context[0] < plane.left + plane.width / 2 else -42  # towards the middle
     ways = (side, 19), (side, -8), (side, -22), (side, -36)
     taken = [(x, y - 14) for x, y in points.values()]
     taken += [(plane.at(sugar, 0)[0], plane.at(0, 0)[1] + 16) for sugar in (0, 10, 20, 30)]
     across, down = freest(context, ways, taken)
-    yield word(context[0] + across, context[1] + down, "context", 13, "value", bold=True, **ABOVE)
+    yield word(context[0] + across, context[1] + down, "context", 13, "value", bold=True, halo="paper")
 
 
 def hull(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -187,8 +186,7 @@ class SoftDictionary(Explorable):
         yield from draw_keys(facts)
         yield from draw_values(facts)
         yield word(BARS - 66, 92, "attention weights", 12, "soft", "start")
-        weights = [float(weight) for weight in facts["weights"]]
-        yield side_bars(BARS, 100, DISHES, weights, width=58, fill="key", own=DISHES)
+        yield side_bars(BARS, 100, DISHES, facts["weights"], width=58, fill="key", own=DISHES)
         for row, (name, grams) in enumerate(zip(NUTRIENTS, facts["context"], strict=True)):
             yield word(BARS - 7, 268 + 20 * row, name, 13, "ink", "end")
             yield word(BARS, 268 + 20 * row, f"{fixed(float(grams), 1)} g", 13, "value", "start", bold=True)

@@ -25,7 +25,7 @@ from course_lib.results import runs, value_at
 from course_lib.views.cells import word_map
 from course_lib.views.plane import Plane
 from course_lib.views.shapes import run_rows
-from course_lib.views.svg import choice, dot, word
+from course_lib.views.svg import word
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
@@ -122,16 +122,8 @@ def draw_fractions(facts: Facts) -> Iterable[str]:
     yield word(plane.left - 36, 80, shown, 14, "accent", "start", bold=True)
     yield plane.scale_x({1: "1", 4: "4", 16: "16", 64: "64"}, "dₖ")
     yield plane.scale_y({0: "0%", 0.5: "50%", 1: "100%"})
-    for projections, name in MATRICES.items():
-        curve, chosen = (
-            [diagonal_fraction(projections, d_k) for d_k in WIDTHS],
-            projections == facts["projections"],
-        )
-        fill, (right, height) = "accent" if chosen else "soft", plane.at(64, curve[-1])
-        drawn = plane.curve(WIDTHS, curve, "accent" if chosen else "calm", 2.5 if chosen else 2)
-        drawn += word(right + 12, height + 4, name, 13, fill, "start", bold=chosen)
-        yield choice(drawn, name, chosen=chosen, projections=projections)
-    yield dot(*plane.at(facts["d_k"], facts["diagonal_fraction"]), 6, "accent", "paper", 2)
+    curves = {name: [diagonal_fraction(name, d_k) for d_k in WIDTHS] for name in MATRICES}
+    yield plane.choices("projections", WIDTHS, curves, MATRICES, facts["projections"], facts["d_k"])
 
 
 def draw_trained(facts: Facts) -> Iterable[str]:

@@ -200,6 +200,7 @@ def test_with_one_matrix_every_word_has_its_largest_score_with_itself():
     assert after["on_diagonal"] >= 7 and after["diagonal_fraction"] > 0.99
     shown = {str(before["on_diagonal"]), fixed(100 * before["diagonal_fraction"], 0), "32"}
     assert shown <= set(re.findall(r"[\d.]*\d", WhoAttends().description))
+    assert ">one matrix<" not in WhoAttends().static_image().svg, "its curve would answer the question"
 
 
 def test_every_trained_run_with_two_matrices_is_better_than_every_one_with_one():

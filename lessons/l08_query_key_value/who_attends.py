@@ -113,16 +113,20 @@ def draw_scores(facts: Facts) -> Iterable[str]:
 
 
 def draw_fractions(facts: Facts) -> Iterable[str]:
-    """How often the diagonal wins, with a curve for one matrix and one for two."""
+    """How often the diagonal wins with two matrices, and with one if that is chosen."""
     plane = CURVES
     yield word(
         plane.left - 36, 62, "how often a word's largest score is the one for itself", 12, "soft", "start"
     )
-    shown = f"{fixed(100 * facts['diagonal_fraction'], 0)}% in {N_DRAWS} random draws"
-    yield word(plane.left - 36, 80, shown, 14, "accent", "start", bold=True)
+    share = f"{fixed(100 * facts['diagonal_fraction'], 0)}% in {N_DRAWS} random draws"
+    yield word(plane.left - 36, 80, share, 14, "accent", "start", bold=True)
     yield plane.scale_x({1: "1", 4: "4", 16: "16", 64: "64"}, "dₖ")
     yield plane.scale_y({0: "0%", 0.5: "50%", 1: "100%"})
-    curves = {name: [diagonal_fraction(name, d_k) for d_k in WIDTHS] for name in MATRICES}
+    shown = {
+        SEPARATE,
+        facts["projections"],
+    }  # at the start without "one matrix": that is a prediction's answer
+    curves = {name: [diagonal_fraction(name, d_k) for d_k in WIDTHS] for name in MATRICES if name in shown}
     yield plane.choices("projections", WIDTHS, curves, MATRICES, facts["projections"], facts["d_k"])
 
 

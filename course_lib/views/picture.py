@@ -5,7 +5,7 @@
 
 A learner's notebook gets an `<img>` with both palettes in it. The notebooks that the builder stores (it sets
 COURSE_STILLS) get PNG, the only form that is shown wherever notebooks are opened, GitHub included; see
-docs/writing_a_lesson.md. A live picture stands in the page and takes the page's palette.
+docs/writing_a_lesson.md. A live picture is part of the page and takes its palette.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     '<circle cx="3" cy="4" r="2" fill="var(--query)" stroke="var(--ink)" stroke-width="1.2"/>'
 
 A colour is a name of `theme.PALETTE`. Numbers keep one decimal, so that every CPU writes the same file.
-What the page does with a part stands in its `data-` attributes: see course_lib/explore/live.js.
+What the page does with a part, its `data-` attributes say: see course_lib/explore/live.js.
 """
 
 from __future__ import annotations

@@ -18,15 +18,13 @@ from course_lib.formatting import minus
 from course_lib.views.svg import belongs, box, dot, group, line, number, tag, word
 from course_lib.views.words import same_length
 
-FAINTEST = 0.07  # how visible the colour of the smallest number is
-
 
 def shade(value: float, largest: float) -> tuple[str, float]:
     """The colour of a number, and how strong it is."""
     if not math.isfinite(value):
         return "hair", 1.0
     strength = min(1.0, abs(value) / largest) if largest else 0.0
-    return "key" if value < 0 else "query", FAINTEST + (1 - FAINTEST) * strength if value else 0.0
+    return "key" if value < 0 else "query", strength
 
 
 def cells(
@@ -72,7 +70,8 @@ def word_map(
     across, down = size if isinstance(size, tuple) else (size, size)
     finite = np.abs(array[np.isfinite(array)])
     largest = largest or max(1.0, float(finite.max(initial=0.0)))
-    out = ""
+    whole = across * len(columns), down * len(rows)
+    out = box(x, y, *whole, "wash", radius=2)
     for (i, j), value in np.ndenumerate(array):
         fill, strength = shade(value, largest)
         left, top = x + across * j, y + down * i
@@ -81,15 +80,20 @@ def word_map(
         if mirror:
             names.append(f"{name}pair-{min(i, j)}-{max(i, j)}")
             tip += f" · {rows[j]}, {columns[i]}: {minus(f'{array[j, i]:.2f}')}" if i != j else ""
-        own = belongs(*names, tip=tip)
-        cell = box(left, top, across - 1, down - 1, fill, radius=2, opacity=strength)
+        own = belongs(*names, tip=tip) | {"class_": "cell"}
+        place = left, top, across, down
         ink = "paper" if strength > 0.6 and math.isfinite(value) else "ink"
-        middle = left + (across - 1) / 2, top + (down - 1) / 2
+        middle, above = (left + across / 2, top + down / 2), ""
         if digits is not None and math.isfinite(value):
-            cell += word(middle[0], middle[1] + 4, minus(f"{value:.{digits}f}"), 11, ink)
+            above += word(middle[0], middle[1] + 4, minus(f"{value:.{digits}f}"), 11, ink)
         if (i, j) in rings:
-            cell += dot(*middle, min(across, down) * 0.3, "none", ink, 1.6)
-        out += group(cell, class_="cell", **own)
+            above += dot(*middle, min(across, down) * 0.3, "none", ink, 1.6)
+        cell = box(*place, fill, radius=0, opacity=strength, **({} if above else own))
+        out += group(cell + above, **own) if above else cell
+    for i in range(len(rows) + 1):
+        out += line([(x, y + down * i), (x + whole[0], y + down * i)], "paper", 1)
+    for j in range(len(columns) + 1):
+        out += line([(x + across * j, y), (x + across * j, y + whole[1])], "paper", 1)
     for i, text_of in enumerate(rows):
         place = x - 7, y + down * (i + 0.5) + 4
         drawn = word(*place, text_of, text, anchor="end", bold=i in bold[0])

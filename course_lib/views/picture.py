@@ -44,8 +44,7 @@ class Picture:
     @property
     def file(self) -> str:
         """For everywhere else: with a style of its own."""
-        still = self._written(tag("title", escape(self.alt)) + tag("style", STYLE), role="img")
-        return re.sub(r' (?:data-[\w-]+|tabindex|aria-\w+)="[^"]*"', "", still)
+        return _without_data(self._written(tag("title", escape(self.alt)) + tag("style", STYLE), role="img"))
 
     def _written(self, head: str, **said: str) -> str:
         tips = "".join(_tip(name) for name in sorted(set(re.findall(r"url\(#(\w+)-tip\)", self.body))))
@@ -84,7 +83,13 @@ class Picture:
             return {"text/html": self.img(), "text/plain": self.alt}, {}
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": self.alt}
         sizes = {"width": round(self.width), "height": round(self.height), "alt": self.alt}
-        return data, {"image/png": sizes, "needs_background": "light", "svg": self.svg}  # for the site
+        svg = self.svg if len(self.svg) < LARGEST else _without_data(self.svg)
+        return data, {"image/png": sizes, "needs_background": "light", "svg": svg}  # for the site
+
+
+def _without_data(svg: str) -> str:
+    """Without what only a pointer or a keyboard needs."""
+    return re.sub(r' (?:data-[\w-]+|tabindex|aria-(?!label)\w+)="[^"]*"', "", svg)
 
 
 def _tip(name: str) -> str:

@@ -50,7 +50,10 @@ def side_bars(
     out = ""
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
         middle, length = y + row * (i + 0.5), width * min(1.0, abs(value) / largest)
-        shown, said = minus(f"{value:.{digits}f}"), "accent" if i in lit else fill
+        shown = minus(f"{value:.{digits}f}")
+        if value and not float(f"{value:.{digits}f}"):
+            shown = f"< {10.0**-digits:g}"
+        said = "accent" if i in lit else fill
         bar = box(x - (length if value < 0 else 0), middle - 7, max(1.5, length), 14, said, radius=2)
         bar += word(x + (length if value > 0 else 0) + 6, middle + 4, shown, 12, "soft", "start")
         label = word(

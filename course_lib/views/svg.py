@@ -76,6 +76,8 @@ def word(
     **more: Any,
 ) -> str:
     """A line of text; what is between asterisks is italic. A halo keeps lines behind it at a distance."""
+    if text == "":
+        return ""
     content = escape(str(text))
     if "*" in content:
         content = re.sub(r"\*(.+?)\*", r'<tspan font-style="italic">\1</tspan>', content)

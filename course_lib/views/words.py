@@ -144,6 +144,16 @@ def verdict(wrong: Sequence[int], missing: Mapping[int, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "all right"
 
 
+def with_blanks(
+    words: Sequence[str], wrong: Sequence[int], missing: Collection[int]
+) -> list[tuple[str, bool]]:
+    """The words and a blank where some are missing, each with whether it is a mistake."""
+    parts = [(text, i in wrong) for i, text in enumerate(words)]
+    for i in sorted(missing, reverse=True):
+        parts.insert(i, (BLANK, True))
+    return parts
+
+
 def text_rows(
     x: float,
     y: float,
@@ -156,9 +166,7 @@ def text_rows(
     bold: bool = False,
 ) -> tuple[str, int]:
     """Running text in as many rows as it needs, and their number; `mistakes` are marked, gaps left blank."""
-    parts = [(text, i in wrong) for i, text in enumerate(words)]
-    for i in sorted(missing, reverse=True):
-        parts.insert(i, (BLANK, True))
+    parts = with_blanks(words, wrong, missing)
     rows: list[list[str]] = [[]]
     room = width
     wide = size * (1.15 if bold else 1)

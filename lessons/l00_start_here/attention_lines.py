@@ -28,8 +28,8 @@ from course_lib.text.toy.realisation import realise
 from course_lib.text.toy.tree import Clause, Phrase, Pronoun
 from course_lib.translation.shipped import shared
 from course_lib.views.cells import cells
-from course_lib.views.svg import belongs, bend, box, choice, group, note, width_of, word
-from course_lib.views.words import links, mistakes, spread, text_rows, verdict, word_row
+from course_lib.views.svg import belongs, bend, box, choice, group, note, path, width_of, word
+from course_lib.views.words import BLANK, links, mistakes, spread, text_rows, verdict, with_blanks, word_row
 
 SYSTEMS = {
     "rnn_encoder_decoder": "2014, one vector",
@@ -38,10 +38,13 @@ SYSTEMS = {
     "transformer": "2017, attention",
 }
 LINES = {
-    "bahdanau": "The lines are its attention weights: the thicker, the larger.",
-    "transformer": "The lines are the attention weights of its last layer, averaged over 4 heads.",
+    "bahdanau": "The lines are its attention weights from 0.02 on: the thicker, the larger.",
+    "transformer": "The lines are its last layer's attention weights from 0.02 on, averaged over 4 heads.",
 }
-VECTOR = "The vector is all that the decoder gets of the sentence."
+VECTORS = {
+    "rnn_encoder_decoder": "The decoder reads the vector again at every word.",
+    "seq2seq": "The decoder reads the vector once, at the start. Then each word leads to the next.",
+}
 IN_ENGLISH = {  # of the translations that are wrong
     ("seq2seq", 3): "the tired man sleeps and the kitchen that is dirty opens the box and a cat",
     ("seq2seq", 4): "… and the kitchen that is dirty opens the little carrot because it is very hungry",
@@ -128,10 +131,16 @@ def draw_bridge(facts: Facts, english: Sequence[float], french: Sequence[float])
         yield group(drawn, data_key="attention")
         return
     vector, middle, y, drawn = facts["vector"], (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2, ""
+    once = facts["system"] == "seq2seq"  # its vector is only the decoder's first state
     for side, places, end, strip in (("english", english, TOP, y - 12), ("french", french, BOTTOM, y + 12)):
         for i, x in enumerate(places):
             own = belongs(f"{side}-{i}") | {"class_": "link", "data_key": f"{side}-{i}"}
-            drawn += bend((x, end), (middle, strip), "calm", 1.3, **own)
+            if once and side == "french" and i:
+                middle_way = f"{(places[i - 1] + x) / 2:.1f} {end - 14}"
+                hop = f"M{places[i - 1] + 3:.1f} {end}Q{middle_way} {x - 3:.1f} {end}"
+                drawn += path(hop, "calm", 1.3, head=True, **own)
+            else:
+                drawn += bend((x, end), (middle, strip), "calm", 1.3, **own)
     half, shown = CELL * N_CELLS / 2, vector[:: len(vector) // N_CELLS][:N_CELLS]
     drawn += box(middle - half - 5, y - 11, 2 * half + 9, 22, stroke="calm")
     drawn += cells(middle - half, y - 5, shown, CELL, largest=2 * float(np.abs(shown).mean()))
@@ -182,19 +191,22 @@ class AttentionLines(Explorable):
     def headline(facts: Facts) -> str:
         n, name, n_wrong = len(facts["source"]), facts["system"], facts["mistakes"][facts["system"]]
         how = f"looks back at all {n} words" if name in LINES else f"squeezes {n} words into one vector"
-        return f"{name} {how}: {f'{n_wrong} mistakes' if n_wrong else 'no mistake'}"
+        return f"{name} {how}; {f'{n_wrong} mistakes' if n_wrong else 'no mistake'}"
 
     @staticmethod
     def draw(facts: Facts) -> Iterable[str]:
         english = english_places(len(facts["source"]))
-        french = spread(facts["target"], LEFT, RIGHT, SIZE, most=FRENCH_GAP)
+        parts = with_blanks(facts["target"], *facts["marks"][facts["system"]])
+        row = [text for text, _ in parts]
+        places = spread(row, LEFT, RIGHT, SIZE, most=FRENCH_GAP)
+        french = [x for text, x in zip(row, places, strict=True) if text != BLANK]
         yield word(LEFT + 2, 28, AttentionLines.headline(facts), 15, anchor="start", bold=True)
         yield from draw_bridge(facts, english, french)
         yield word_row([*facts["source"], END], english, ENGLISH, SIZE, name="english")
-        wrong, _ = facts["marks"][facts["system"]]
-        yield word_row(facts["target"], french, FRENCH, SIZE, name="french", marked=wrong)
+        lit = [i for i, (_, mistake) in enumerate(parts) if mistake]
+        yield word_row(row, places, FRENCH, SIZE, name="french", marked=lit)
         meant = IN_ENGLISH.get((facts["system"], facts["clauses"]))
-        below = f"It says: *{meant}*" if meant else LINES.get(facts["system"], VECTOR)
+        below = f"It says: *{meant}*" if meant else (LINES | VECTORS)[facts["system"]]
         yield word(LEFT, FRENCH + 24, below, SIZE, "soft", "start")
         yield from draw_table(facts)
 

@@ -33,7 +33,7 @@ MOTHER, CAT = SENTENCES
 CURVES = {  # how the picture names what was recorded, and where its scale ends
     "diagonal": ("diagonal (correlation)", (-0.2, 1)),
     "words": ("words right", (0, 1)),
-    "links": ("links right", (0, 1)),
+    "links": ("own word (links right)", (0, 1)),
 }
 LEFT, TOP, APART = 530, 124, 94  # of the curves
 SOON = 25  # steps: the scale of the curves is the logarithm of step + SOON
@@ -55,6 +55,7 @@ def compute(*, step: int, sentence: str) -> Facts:
     pair, so_far = pair_of(sentence), [each for each in STEPS if each <= step]
     shot = recorded("snapshots")[0][step]["maps"][SENTENCES[sentence]]
     weights, translation = np.array(shot["weights"]), shot["translation"].split()
+    hidden = pair.tgt.index("il") if sentence == CAT else -1  # where it looks, a later section asks
     rings = {(french, english) for english, french in pair.links}
     curves = {
         name: np.array([[run[s][name] for s in so_far] for run in recorded("curve")]) for name in CURVES
@@ -64,7 +65,8 @@ def compute(*, step: int, sentence: str) -> Facts:
         "target": [*pair.tgt, SPECIAL[EOS]],
         "weights": weights,
         "rings": rings,
-        "found": len(rings & set(enumerate(weights.argmax(axis=1).tolist()))),
+        "hidden": hidden,
+        "found": len(rings & {(i, int(row.argmax())) for i, row in enumerate(weights) if i != hidden}),
         "span": float(np.ptp(weights @ np.arange(weights.shape[1]))),  # of the mean attended positions
         "translation": translation,
         "wrong": mistakes(translation, pair.tgt)[0],
@@ -91,15 +93,15 @@ def in_the_first_sentence(facts: Facts) -> dict[str, float]:
 
 
 def headline(facts: Facts) -> str:
-    found, stage = facts["found"], "a diagonal"
+    found = facts["found"]
+    most = [int(row.argmax()) for i, row in enumerate(facts["weights"][:-1]) if i != facts["hidden"]]
+    stage = "a diagonal" if most == sorted(most) else "a diagonal with crossings"
     if facts["span"] < 3:
         stage = "all rows are nearly the same"
     elif found >= 9:
         stage = "close to the true links"
-    elif facts["flower_and_white"] > 0.5:
-        stage = "the diagonal begins to cross"
     look = "looks most at its" if found == 1 else "look most at their"
-    return f"Step {facts['step']:,}: {stage}; {found} of {len(facts['target']) - 1} words {look} own word"
+    return f"Step {facts['step']:,}: {stage}; {found} of {len(most)} words {look} own word"
 
 
 def shortened(words: list[str]) -> list[str]:
@@ -116,7 +118,7 @@ def draw_curves(facts: Facts) -> Iterable[str]:
         yield word(LEFT, plane.top - 9, title, 13, anchor="start")
         yield word(LEFT + 200, plane.top - 9, shown(facts, name), 13, anchor="end", bold=True)
         for run in (2, 1, 0):
-            style = ("calm", 1) if run else ("ink", 2.4)
+            style = ("calm", 1.5) if run else ("ink", 2.4)
             yield plane.curve(steps, facts["curves"][name][run], *style)
         yield dot(*plane.at(steps[-1], facts["now"][name]), 4, "ink", "paper")
     ticks = {step + SOON: f"{step:,}" for step in (0, 100, 400, 1000, 4000)}
@@ -160,13 +162,18 @@ class AttentionEmerges(Explorable):
         yield word_row(words, places, 56, SIZE, marked=facts["wrong"])
         yield word(746, 56, "…" if words != facts["translation"] else "", SIZE, "soft", "end")
         rows = "rows: the correct words (teacher forcing); rings: true links"
+        rows += "; *il*: section 6" if facts["sentence"] == CAT else ""
         yield word(14, 84, rows, 12, "soft", "start")
         names = {"rows": facts["target"], "columns": facts["source"]}
-        yield word_map(100, 96, facts["weights"], size=(33, 21.5), rings=facts["rings"], **names)
+        shown = facts["weights"].copy()
+        if facts["hidden"] >= 0:
+            shown[facts["hidden"]] = np.nan
+        yield word_map(100, 96, shown, size=(33, 21.5), rings=facts["rings"], **names)
         yield from draw_curves(facts)
 
     @staticmethod
     def describe(facts: Facts) -> str:
         measured = ", ".join(f"{title} {shown(facts, name)}" for name, (title, _) in CURVES.items())
         words = " ".join(shortened(facts["translation"]))
+        words += " …" if len(words.split()) < len(facts["translation"]) else ""
         return f"{headline(facts)}. In this run, {measured}. The translation is “{words}”."

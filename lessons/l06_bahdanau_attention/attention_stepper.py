@@ -28,6 +28,7 @@ from course_lib.views.shapes import side_bars
 from course_lib.views.svg import belongs, bend, box, choice, dot, group, line, note, path, width_of, word
 
 SENTENCES = ("thirsty", "cold")  # the twins
+NOUNS = {"thirsty": "cat", "cold": "water"}  # what *it* is
 N_STEPS, N_SHOWN = 12, 5  # words and their end; numbers of each half of an annotation
 
 LEFT, GAP = 128, 64  # of the source words
@@ -118,6 +119,7 @@ def draw_attention(facts: Facts) -> Iterable[str]:
     yield line([(xs[0], rail), (xs[-1], rail)], "query", 1.4) + word(
         14, numbers, "weights", 12, "soft", "start"
     )
+    yield note(14, numbers + 15, ["softmax", "of the scores"], 11)
     for j, (x, weight) in enumerate(zip(xs, weights, strict=True)):
         lit = {"fill": "accent", "bold": True} if weight >= 0.01 else {"fill": "soft"}
         number = word(x, numbers, fixed(weight, 2), 12, halo="paper", **lit)
@@ -172,7 +174,7 @@ def draw_prediction(facts: Facts) -> Iterable[str]:
     yield box(OUTPUT - 23, ROW - 11, 46, 22, "paper", "soft", radius=5, line=1.2)
     yield word(OUTPUT, ROW + 4, "output", 11) + arrow((OUTPUT + 24, ROW), (OUTPUT + 33, ROW), stroke="accent")
     yield note(OUTPUT + 12, HEIGHT - 4, ["context: the weighted", "average of annotations"], 11)
-    yield word(OUTPUT + 12, ROW - 44, f"next word, of {facts['sizes'][1]}", 11, "soft", "start")
+    yield word(OUTPUT + 12, ROW - 44, f"next word, of {facts['sizes'][1]} tokens", 11, "soft", "start")
     yield side_bars(OUTPUT + 100, ROW - 36, *facts["likely"], width=30, fill="calm", lit=(0,))
 
 
@@ -207,9 +209,8 @@ class AttentionStepper(Explorable):
         best, linked, source = int(facts["weights"].argmax()), facts["linked"], facts["source"]
         looks = f"To choose *{facts['words'][facts['step']]}*, the decoder looks"
         away = linked and best not in linked
-        most = (
-            f"most at *{source[best]}*, hardly at *{source[linked[0]]}*" if away else f"at *{source[best]}*"
-        )
+        where = f", not at *{NOUNS[facts['sentence']]}*" if away else ""
+        most = f"{'most ' if away else ''}at *{source[best]}*{where}"
         yield word(14, 28, f"{looks} {most}", 15, anchor="start", bold=True)
         for part in (draw_attention, draw_encoder, draw_past, draw_prediction):
             yield from part(facts)

@@ -114,7 +114,7 @@ def draw_values(facts: Facts) -> Iterable[str]:
         labels += group(word(x, y - 14, dish, 13, "value", halo="paper"), class_="word", **own)
     yield dot(*context, 8, "paper", "value", 3) + labels
     side = 42 if context[0] < plane.left + plane.width / 2 else -42  # towards the middle
-    ways = (side, 19), (side, -8), (side, -22), (side, -36)
+    ways = (side, 4), (side, 19), (0, 26), (side, -8), (side, -22), (side, -36)
     taken = [(x, y - 14) for x, y in points.values()]
     taken += [(plane.at(sugar, 0)[0], plane.at(0, 0)[1] + 16) for sugar in (0, 10, 20, 30)]
     across, down = freest(context, ways, taken)
@@ -141,11 +141,14 @@ def hull(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def headline(weights: np.ndarray) -> str:
     best, largest = DISHES[int(weights.argmax())], weights.max()
-    if largest < 0.25:
+    if largest < 1.3 * weights.min():
         return "All dishes count about equally: the lookup returns nearly their average"
     if largest >= 0.9:
-        return f"*{best}* gets nearly all the attention: this is almost an exact lookup"
-    return f"*{best}* scores highest with this query, so its value counts most"
+        return f"Nearly all the attention goes to *{best}*: this is almost an exact lookup"
+    second = DISHES[int(weights.argsort()[-2])]
+    if largest - weights.max(initial=0, where=weights < largest) < 0.05:
+        return f"*{best}* and *{second}* get about the same attention"
+    return f"The highest score with this query is that of *{best}*: its value counts most"
 
 
 class SoftDictionary(Explorable):
@@ -182,11 +185,11 @@ class SoftDictionary(Explorable):
     def draw(facts: Facts) -> Iterable[str]:
         yield word(14, 28, headline(facts["weights"]), 15, anchor="start", bold=True)
         yield word(34, 54, "what you ask for, and the keys", 12, "soft", "start")
-        yield word(352, 54, "the values, and what you get", 12, "soft", "start")
+        yield word(352, 54, "the values (without protein), and what you get", 12, "soft", "start")
         yield from draw_keys(facts)
         yield from draw_values(facts)
         yield word(BARS - 66, 92, "attention weights", 12, "soft", "start")
-        yield side_bars(BARS, 100, DISHES, facts["weights"], width=58, fill="key", own=DISHES)
+        yield side_bars(BARS, 100, DISHES, facts["weights"], width=58, fill="calm", own=DISHES)
         for row, (name, grams) in enumerate(zip(NUTRIENTS, facts["context"], strict=True)):
             yield word(BARS - 7, 268 + 20 * row, name, 13, "ink", "end")
             yield word(BARS, 268 + 20 * row, f"{fixed(float(grams), 1)} g", 13, "value", "start", bold=True)

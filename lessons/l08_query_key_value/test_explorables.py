@@ -46,8 +46,8 @@ LIMITS = {
 
 
 DERIVED = {
-    "SaturationLab": lambda facts: {"queries and keys": list(range(1, 9)), "the bell": 1},
-    "WhoAttends": lambda facts: {"draws": who_attends.N_DRAWS},
+    "SaturationLab": lambda facts: {"queries and keys": list(range(1, 9)), "bell, all queries": [1, 2048]},
+    "WhoAttends": lambda facts: {"draws, sentences": [who_attends.N_DRAWS, who_attends.N_TEST]},
 }
 
 

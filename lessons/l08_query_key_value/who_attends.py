@@ -25,13 +25,14 @@ from course_lib.results import runs, value_at
 from course_lib.views.cells import word_map
 from course_lib.views.plane import Plane
 from course_lib.views.shapes import run_rows
-from course_lib.views.svg import word
+from course_lib.views.svg import line, word
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 SHARED, SEPARATE = "shared", "separate"
 MATRICES = {SHARED: "one matrix", SEPARATE: "two matrices"}
+N_TEST = 1000  # sentences that the trained systems translate
 N_DRAWS = 500  # random draws behind the percentages
 N_SEEDS = 20  # of them, those that can be selected
 TRAINED = {
@@ -102,12 +103,14 @@ def compute(*, projections: str, d_k: int, seed: int) -> Facts:
 
 def draw_scores(facts: Facts) -> Iterable[str]:
     (left, top), scores = MAP, facts["scores"]
-    yield word(14, 62, "scores of random words, before training", 12, "soft", "start")
+    yield word(14, 62, "scores of random vectors, before training", 12, "soft", "start")
     yield word(14, 80, "rows ask, columns are asked; ring: the largest of its row", 11, "soft", "start")
     rings = set(enumerate(facts["attends_to"]))
     largest = float(np.abs(scores).max())
     words = {"rows": WORDS, "columns": WORDS}
     yield word_map(left, top, scores, **words, size=CELL, largest=largest, rings=rings, mirror=True)
+    side = CELL * N_WORDS
+    yield line([(left - 1, top - 1), (left + side, top + side)], "ink", 1, dash="2 4", opacity=0.5)
     below = f"symmetry error {fixed(facts['symmetry_error'], 2)} (0: each score equals its mirror image)"
     yield word(14, 388, below, 12, "soft", "start")
 
@@ -131,13 +134,13 @@ def draw_fractions(facts: Facts) -> Iterable[str]:
 
 
 def draw_trained(facts: Facts) -> Iterable[str]:
-    """One dot for each trained translator; those with as many matrices as chosen are in the accent colour."""
+    """One dot for each trained translator; those with as many matrices as chosen are dark."""
     plane = DOTS
     yield word(
-        CURVES.left - 36, 268, "after training: exact translations, a dot per run", 12, "soft", "start"
+        CURVES.left - 36, 268, f"our Transformer, trained: exact of {N_TEST:,} sentences", 12, "soft", "start"
     )
     chosen = {name: (name == MATRICES[SEPARATE]) == (facts["projections"] == SEPARATE) for name in TRAINED}
-    fills = {name: "accent" if lit else "calm" for name, lit in chosen.items()}
+    fills = {name: "ink" if lit else "calm" for name, lit in chosen.items()}
     yield run_rows(plane.left, plane.top, facts["trained"], plane, fills=fills)
     yield plane.scale_x({94: "94%", 96: "96%", 98: "98%", 100: "100%"})
 
@@ -146,9 +149,10 @@ class WhoAttends(Explorable):
     title = "Who attends to whom"
     question = "Why two projections, W_Q and W_K, rather than one for both?"
     size = (760, 402)
-    projections = Choice("W_Q and W_K", (SHARED, SEPARATE), SEPARATE, buttons=True)
+    projections = Choice("W_Q and W_K", (SHARED, SEPARATE), SEPARATE, text=MATRICES.__getitem__, buttons=True)
     d_k = Choice("d_k", WIDTHS, 32)
     seed = Integer("seed", 0, N_SEEDS - 1, 0)
+    main_control = "d_k"
     presets = {"shared": {"projections": SHARED}, "separate": {"projections": SEPARATE}}
     goals = {
         "others-win": "One shared matrix, yet most words attend most to another word",
@@ -180,7 +184,7 @@ class WhoAttends(Explorable):
             f"{name} {', '.join(fixed(run, 1) for run in runs)}" for name, runs in facts["trained"].items()
         )
         return (
-            f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: "
+            f"{MATRICES[facts['projections']].capitalize()} for W_Q and W_K, d_k = {facts['d_k']}: "
             f"{facts['on_diagonal']} of {N_WORDS} words attend most to themselves "
             f"({fixed(100 * facts['diagonal_fraction'], 0)}% over {N_DRAWS} random draws). "
             f"The symmetry error of the scores is {fixed(facts['symmetry_error'], 2)}, "

@@ -463,7 +463,7 @@ r"""
 
 Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write your conclusion between the quotes (what you predicted, what happened, what the errors look like, and what the result does *not* show), and run the second cell again.
 
-The claim is judged by the whole rule, with the 95% interval of a {term:paired bootstrap} over runs and sentences. The report also contains the time of your prediction, the number of versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
+The claim is judged by the whole rule, with the 95% interval of a {term:paired bootstrap} over runs and sentences. The report also contains the time of your prediction, the number of versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.svg` are in the same folder as your progress.
 """
 
 # %% [markdown] kind="instructor"

@@ -2,7 +2,7 @@
 
 claim_report(result, verdict=verdict, conclusion="…")
 
-It is written to the learner's folder as `my_report.md`, with its figure in `my_report.png`.
+It is written to the learner's folder as `my_report.md`, with its figure in `my_report.svg`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from course_lib.formatting import fixed
 from course_lib.runtime import user_folder, write_atomically
 from course_lib.translation.comparison import CLAIMS, N_RUNS
-from course_lib.views import StaticImage
+from course_lib.views import Picture
 from lessons.l19_your_own_claim.error_analysis import by_kind, count_errors, find_errors, marked
 from lessons.l19_your_own_claim.figures import loss_figure
 from lessons.l19_your_own_claim.scores import points_lost
@@ -63,7 +63,7 @@ def missing(report: Result) -> list[str]:
     return [name for name, is_missing in lacks.items() if is_missing]
 
 
-def claim_figure(result: Result | None) -> StaticImage | Markdown:
+def claim_figure(result: Result | None) -> Picture | Markdown:
     """The points that each run of both systems lost, on every split."""
     if result is None:
         return Markdown(NOTHING)
@@ -90,12 +90,12 @@ def claim_report(result: Result | None, *, verdict: Verdict, conclusion: str = "
     return Markdown(_save(lines, claim_figure(result), user_folder()))
 
 
-def _save(lines: Sequence[str], figure: StaticImage, folder: Path) -> str:
+def _save(lines: Sequence[str], figure: Picture, folder: Path) -> str:
     """Write the report and its figure to the folder. The text in the notebook has no link to the figure."""
-    link = f"![{escape(figure.alt)}](my_report.png)"
+    link = f"![{escape(figure.alt)}](my_report.svg)"
     text = "\n".join(lines) + "\n"
     try:
-        write_atomically(folder / "my_report.png", figure.png)
+        write_atomically(folder / "my_report.svg", figure.file)
         write_atomically(folder / "my_report.md", f"{text}\n{link}\n")
     except OSError:
         text += "\nThe report couldn't be saved to a file.\n"

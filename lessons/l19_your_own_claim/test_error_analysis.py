@@ -134,4 +134,4 @@ def test_words_of_the_learners_rule_are_escaped_in_the_report():
 
 def test_the_figure_says_every_number_in_its_alt_text(counted):
     figure = loss_figure(counted.tables(), title="Points lost")
-    assert figure.png.startswith(b"\x89PNG") and "transformer on rest: 16.8, 16.0, 20.6" in figure.alt
+    assert figure.file.startswith("<svg") and "transformer on rest: 16.8, 16.0, 20.6" in figure.alt

@@ -192,8 +192,8 @@ def test_a_claim_is_tried_and_reported(home, trials):
     assert lacking(result) == {"seeds", "steps"}
     text = report_text(result, "word " * 20)
     saved = (home / "my_report.md").read_text(encoding="utf-8")
-    assert saved.startswith(text) and re.search(r"!\[.+\]\(my_report\.png\)", saved)
-    assert (home / "my_report.png").read_bytes() == claim_figure(result).png
+    assert saved.startswith(text) and re.search(r"!\[.+\]\(my_report\.svg\)", saved)
+    assert (home / "my_report.svg").read_text("utf-8") == claim_figure(result).file
 
 
 def test_full_runs_are_tested_on_new_sentences_and_the_rule_is_tried_on_them_first(trials, capsys):

@@ -10,6 +10,7 @@ code that also moves the picture in JupyterLab (course_lib/explore/live.js).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from html import escape
 from itertools import product
@@ -40,7 +41,7 @@ def live_html(kind: type[Explorable], asked: Question | None, main: Control) -> 
     tokens = tokens_of(pictures[first][0])
     data = {
         "tokens": tokens,
-        "states": [[difference(tokens, tokens_of(svg)), alt] for svg, alt in pictures.values()],
+        "states": list(as_differences(tokens, list(pictures.values()), len(moving[-1].values))),
         "start": [list(control.values).index(value) for control, value in zip(moving, first, strict=True)],
         "controls": [
             {
@@ -62,6 +63,21 @@ def live_html(kind: type[Explorable], asked: Question | None, main: Control) -> 
         f"{escape(pictures[first][1])}</figcaption>"
         f"{more}{as_script_json(data)}</figure>"
     )
+
+
+def as_differences(
+    first: list[str], pictures: list[tuple[str, str]], row: int
+) -> Iterator[tuple[int, list[list[Any]], str]]:
+    """For each picture the number of another one, what changes from there, and the alt text.
+
+    The other one is the one before, or the one a row before, or the first picture (−1): the most similar.
+    """
+    found = [tokens_of(svg) for svg, _ in pictures]
+    for i, (_, alt) in enumerate(pictures):
+        bases = {n: found[n] for n in (i - 1, i - row) if n >= 0} | {-1: first}
+        changes = {n: difference(base, found[i]) for n, base in bases.items()}
+        nearest = min(changes, key=lambda n: len(str(changes[n])))
+        yield nearest, changes[nearest], alt
 
 
 def tokens_of(svg: str) -> list[str]:

@@ -22,10 +22,9 @@
       live.answered();
     });
 
-    function show() {
-      const row = data.controls.reduce((sum, { values }, i) => sum * values.length + at[i], 0);
-      const [changes, alt] = data.states[row];
-      const tokens = [...data.tokens];
+    function tokensOf(row) {
+      if (row < 0) return [...data.tokens];
+      const [base, changes] = data.states[row], tokens = tokensOf(base);
       for (const [from, count, added] of changes) {
         const whole = added.map((token, i) => {
           if (typeof token === "string") return token;
@@ -34,8 +33,12 @@
         });
         tokens.splice(from, count, ...whole);
       }
-      live.show(tokens.join(""));
-      caption.textContent = alt;
+      return tokens;
+    }
+    function show() {
+      const row = data.controls.reduce((sum, { values }, i) => sum * values.length + at[i], 0);
+      live.show(tokensOf(row).join(""));
+      caption.textContent = data.states[row][2];
       widgets.forEach((update) => update());
     }
     data.controls.forEach(({ name, label, texts }, i) => {

@@ -17,12 +17,10 @@ def read(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-class LivePicture(anywidget.AnyWidget):
-    _esm = read("live.js") + read("live_picture.js")
-    _css = theme.PAGE_STYLE + read("explorable.css") + read("live.css")
-    svg = Unicode().tag(sync=True)
+class ExplorableWidget(anywidget.AnyWidget):
+    """What every explorable's picture has on the page, whatever it is drawn with."""
+
     alt = Unicode().tag(sync=True)
-    play = Unicode().tag(sync=True)  # what the play button plays; empty: there is none
     goals = List().tag(sync=True)  # of {"text", "reached"}
     announcement = Unicode().tag(sync=True)  # for screen readers: a goal just reached
 
@@ -33,4 +31,11 @@ class LivePicture(anywidget.AnyWidget):
                 setattr(self, name, value)
 
     def __repr__(self) -> str:
-        return f"LivePicture({self.alt!r})"
+        return f"{type(self).__name__}({self.alt!r})"
+
+
+class LivePicture(ExplorableWidget):
+    _esm = read("live.js") + read("live_picture.js")
+    _css = theme.PAGE_STYLE + read("explorable.css") + read("live.css")
+    svg = Unicode().tag(sync=True)
+    play = Unicode().tag(sync=True)  # what the play button plays; empty: there is none

@@ -7,18 +7,17 @@ a screen reader announces when it changes, and takes only the tiles that changed
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import anywidget
-from traitlets import Bytes, Int, List, Unicode
+from traitlets import Bytes, Int
 
 from course_lib import theme
+from course_lib.explore.live_picture import ExplorableWidget
 from course_lib.explore.raster.blitting import TILE
 
 FOLDER = Path(__file__).parent
 
 
-class TilePicture(anywidget.AnyWidget):
+class TilePicture(ExplorableWidget):
     _esm = FOLDER / "picture.js"
     _css = theme.PAGE_STYLE + (FOLDER.parent / "explorable.css").read_text(encoding="utf-8")
     width = Int().tag(sync=True)  # pixels drawn; the page shows half as many
@@ -27,15 +26,3 @@ class TilePicture(anywidget.AnyWidget):
     background = Bytes().tag(sync=True)  # a PNG
     tile_numbers = Bytes().tag(sync=True)  # of the changed tiles, two bytes each
     tiles = Bytes().tag(sync=True)  # their pixels, compressed by zlib
-    alt = Unicode().tag(sync=True)
-    goals = List().tag(sync=True)  # of {"text", "reached"}
-    announcement = Unicode().tag(sync=True)  # for screen readers: a goal just reached
-
-    def update(self, traits: dict[str, Any]) -> None:
-        """Set several traits with one message to the page."""
-        with self.hold_sync():
-            for name, value in traits.items():
-                setattr(self, name, value)
-
-    def __repr__(self) -> str:
-        return f"TilePicture({self.alt!r})"

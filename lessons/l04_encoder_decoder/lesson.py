@@ -491,7 +491,7 @@ r"""
 UNSEEN = ("the cat sleeps", "the king sees the queen", "the soup is hot")
 
 
-def show_progress(step):
+def show_progress(step, model, films):
     for text, rows in films.items():
         rows[f"step {step}"] = to_text(decode(model, to_ids(text), max_len=10))
         film = views.translations(text, rows, reference=translations_of(text))
@@ -504,7 +504,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
 with torch.enable_grad():
     for step, batch in enumerate(short_batches(n_steps=500, without=UNSEEN)):
         if step in (0, 50, 100, 200, 300):
-            show_progress(step)
+            show_progress(step, model, films)
         context = model.encode(batch.src, batch.src_lengths)
         logits, _ = model.decode(context, batch.tgt_in)  # teacher forcing
         loss = F.cross_entropy(
@@ -513,7 +513,7 @@ with torch.enable_grad():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-show_progress(500)
+show_progress(500, model, films)
 
 # %% kind="code" ignore_output=true
 n_correct = 0

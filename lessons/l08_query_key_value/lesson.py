@@ -405,7 +405,7 @@ With a shared matrix, these two scores would have to be equal. And a word's scor
 
 In a score, only the product of the two matrices matters: $q \cdot k = x_i^\top W_Q^\top W_K \, x_j$. So *one full matrix* $M = W_Q^\top W_K$ could compute the same scores; this is the bilinear (*general*) score from lesson 07. If $d_k$ is less than half of d_model, the two matrices have fewer parameters than $M$. *Sharing* one matrix between queries and keys is something else, because it restricts the scores.
 
-Does that hurt after training? We trained our Transformer with a shared matrix, three runs in self-attention alone and three everywhere. The best of them translates {result:max shared_query_key/one in self-attention/scores/test/exact:.1%} of the test sentences exactly; with two matrices, the worst of three translates {result:min toy_ladder/transformer/scores/test/exact:.1%}. So sharing costs something, though not much, and part of it may be due to the smaller number of parameters.
+Does that hurt after training? We trained our Transformer with a shared matrix in six of its nine attention layers or in all nine, three runs each. The best run translates {result:max shared_query_key/one in self-attention/scores/test/exact:.1%} of the test sentences exactly; with two matrices, the worst of three translates {result:min toy_ladder/transformer/scores/test/exact:.1%}. So sharing costs something, though not much, and part of it may be due to the smaller number of parameters.
 """
 
 # %% [markdown] kind="text" track="stretch"

@@ -47,7 +47,7 @@ LIMITS = {
 
 DERIVED = {
     "SaturationLab": lambda facts: {"queries and keys": list(range(1, 9)), "bell, all queries": [1, 2048]},
-    "WhoAttends": lambda facts: {"draws, sentences": [who_attends.N_DRAWS, who_attends.N_TEST]},
+    "WhoAttends": lambda facts: {"draws, sentences, layers": [who_attends.N_DRAWS, who_attends.N_TEST, 6, 9]},
 }
 
 

@@ -37,8 +37,8 @@ N_DRAWS = 500  # random draws behind the percentages
 N_SEEDS = 20  # of them, those that can be selected
 TRAINED = {
     "two matrices": ("toy_ladder", "transformer"),
-    "one in self-attention": ("shared_query_key", "one in self-attention"),
-    "one everywhere": ("shared_query_key", "one everywhere"),
+    "one, in 6 of 9 layers": ("shared_query_key", "one in self-attention"),
+    "one, in all 9 layers": ("shared_query_key", "one everywhere"),
 }
 
 MAP, CELL = (86, 92), 28  # the corner of the map, and its cells

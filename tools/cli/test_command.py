@@ -27,7 +27,7 @@ PYTEST = (sys.executable, "-m", "pytest", "-q")
 # loadscope keeps a notebook on one worker. One run has all forms of all lessons, so that no worker idles.
 NBVAL = (
     *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
-    *("--nbval-sanitize-with", str(PROJECT_ROOT / "tests" / "nbval.cfg")),
+    f"--nbval-sanitize-with={PROJECT_ROOT / 'tests' / 'nbval.cfg'}",
     *("--disable-warnings", "-o", "filterwarnings=default"),
 )
 COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": ""}  # not in every worker, kernel and process

@@ -69,7 +69,9 @@ def test_learners_get_the_answers_as_metadata_and_not_in_their_outputs(built):
     assert "It comes close to 1" in answer and answer.count("data:image/webp") == 1 and "A line." in answer
     assert "22.6 %" in estimated.metadata.course.answer == only(short, "estimate").metadata.course.answer
     outputs = json.dumps([cell["outputs"] for cell in learner.cells if cell.cell_type == "code"])
-    assert "22.6" not in outputs and ANSWER not in outputs and "A line." not in outputs
+    assert "22.6" not in outputs and ANSWER not in outputs
+    shown = predicted.outputs[-1].data["text/html"]
+    assert "A line." in shown.partition("<details>")[2], "the figure is stored folded"
     solved = from_text((built.root / "build/solved/42_tiny.ipynb").read_text(encoding="utf-8"))
     assert only(solved, "predict").outputs[-1].data["text/html"].endswith(answer)
     assert "answer" not in only(solved, "predict").metadata.course

@@ -83,8 +83,8 @@ class Picture:
             return {"text/html": self.img(), "text/plain": self.alt}, {}
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": self.alt}
         sizes = {"width": round(self.width), "height": round(self.height), "alt": self.alt}
-        svg = self.svg if len(self.svg) < LARGEST else _without_data(self.svg)
-        return data, {"image/png": sizes, "needs_background": "light", "svg": svg}  # for the site
+        for_site = {"svg": self.svg} if len(self.svg) < LARGEST else {}
+        return data, {"image/png": sizes, "needs_background": "light", **for_site}
 
 
 def _without_data(svg: str) -> str:

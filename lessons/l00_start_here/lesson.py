@@ -112,7 +112,7 @@ r"""
 
 Here is another sentence that we picked because it tells the four systems apart. Let it grow with the slider or the play button. Wrong words are underlined, and a blank shows where words are missing. Choose a system to see how it gets from English to French, and point at a word to see only its lines.
 
-`rnn_encoder_decoder` and `seq2seq` get nothing but the numbers of one vector. Before `bahdanau` writes a word, it gives every English word, and the end of the sentence, an {term:attention weight}; these numbers sum to 1. They are the thickness of its lines. To write *homme fatigué*, it skips *tired*, writes *homme* (man) and goes back. The network was never told which words belong together: it was trained only on pairs of whole sentences. `transformer` has many attention weights for each pair of words; its lines show an average.
+`rnn_encoder_decoder` and `seq2seq` get nothing but the numbers of one vector. Before `bahdanau` writes a word, it gives every English word, and the end of the sentence, an {term:attention weight}; these numbers sum to 1. They are the thickness of its lines. To write *homme fatigué*, it skips *tired*, writes *homme* (man) and goes back. The network was never told which words belong together: it was trained only on pairs of whole sentences. `transformer` computes several such numbers for each pair of words; its lines show an average.
 """
 
 # %% kind="explore"

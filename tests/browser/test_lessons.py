@@ -218,6 +218,7 @@ def a_picture_is_taken_hold_of(lab, photograph) -> None:
     cell.get_by_role("button", name="Reset", exact=True).click()
     stage, query = cell.locator(".course-stage"), cell.get_by_role("slider", name="query")
     expect(query).to_have_attribute("aria-valuetext", "1.00, 0.50")
+    query.scroll_into_view_if_needed()
     spot = query.bounding_box()
     x, y = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
     page.mouse.move(x, y)
@@ -234,7 +235,7 @@ def a_picture_is_taken_hold_of(lab, photograph) -> None:
     page.keyboard.press("ArrowRight")
     expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-1\.25, "))
     expect(stage.locator("svg")).to_have_attribute("aria-label", re.compile("sweet -1.25"))
-    stage.locator("[data-of=soup] text").first.hover()
+    stage.locator("[data-of=soup] circle").first.hover()
     expect(stage.locator(".course-tip")).to_contain_text("soup: attention weight")
     photograph(cell, "pointed")
     moved = "part => getComputedStyle(part).transitionDuration"

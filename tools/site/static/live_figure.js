@@ -76,7 +76,11 @@
     show();
   }
 
-  const bringAllToLife = () => document.querySelectorAll(".course-live-figure").forEach(bringToLife);
+  function bringAllToLife() {
+    document.querySelectorAll(".course-live-figure").forEach(bringToLife);
+    for (const frame of document.querySelectorAll(".course-stage")) // on a narrow page it scrolls, also by keyboard
+      new ResizeObserver(() => (frame.tabIndex = frame.scrollWidth > frame.clientWidth ? 0 : -1)).observe(frame);
+  }
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", bringAllToLife);
   else bringAllToLife();
 })();

@@ -22,9 +22,10 @@ from course_lib import theme
 
 NARROW, WIDE = "iljtfrI.,;:!'|()[] ", "mwMW—@%"
 Point = tuple[float, float]
+escaped = lru_cache(4096)(escape)  # most texts of a picture are those of the picture before
 
 
-@lru_cache(maxsize=4096)  # most places of a picture are those of the picture before
+@lru_cache(4096)
 def number(value: float) -> str:
     text = f"{value:z.1f}"  # z: no minus before a zero
     return text[:-2] if text.endswith(".0") else text
@@ -40,7 +41,7 @@ def tag(name: str, content: str = "", **attributes: Any) -> str:
     written = ""
     for key, value in attributes.items():
         if value is not None:
-            text = escape(value) if isinstance(value, str) else number(value)
+            text = escaped(value) if isinstance(value, str) else number(value)
             written += f' {attribute(key)}="{text}"'
     return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
 

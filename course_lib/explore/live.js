@@ -168,7 +168,7 @@ function livePicture(place, report) {
 function playButton(place, label, step, pause = 350) {
   const button = Object.assign(document.createElement("button"), { className: "course-play", type: "button" });
   let timer = null;
-  const show = () => (button.textContent = timer ? "⏸ Pause" : `▶ Play: ${label}`);
+  const show = () => (button.textContent = timer ? "Pause" : `▶ Play: ${label}`);
   function stop() {
     clearInterval(timer);
     timer = null;

@@ -223,11 +223,12 @@ class Explorable(HasTraits):
 
     def _picture_traits(self, facts: Facts) -> dict[str, Any]:
         goals = [{"text": text, "reached": goal in self.reached_goals} for goal, text in self.goals.items()]
-        return {**self._drawn(facts), "alt": self.describe(facts), "goals": goals}
+        return {**self._drawn(facts), "goals": goals}
 
     def _drawn(self, facts: Facts) -> dict[str, Any]:
-        """The traits of the widget that hold the picture."""
-        return {"svg": self.picture_of(facts).svg}
+        """The traits of the widget that hold the picture and its alt text."""
+        picture = self.picture_of(facts)
+        return {"svg": picture.svg, "alt": picture.alt}
 
 
 def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:

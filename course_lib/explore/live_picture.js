@@ -1,12 +1,5 @@
 // The widget of an explorable: its goals, the picture, a play button where a control is time, and the picture in
 // words, which a screen reader says when it changes.
-function make(tag, parent, attributes = {}) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  parent.append(node);
-  return node;
-}
-
 export default {
   render({ model, el }) {
     const goals = make("div", el, { class: "course-goals" });
@@ -19,25 +12,14 @@ export default {
     const label = model.get("play");
     const play = label ? playButton(make("div", el, { class: "course-play-row" }), label, (to) => live.send("play", { play: to })) : null;
 
-    function listGoals() {
-      goals.replaceChildren();
-      if (!model.get("goals").length) return;
-      make("span", goals).textContent = "Goals (reach them by hand: presets don't count)";
-      const items = make("ul", goals);
-      for (const { text, reached } of model.get("goals")) {
-        const item = make("li", items, reached ? { class: "course-reached" } : {});
-        make("span", item, { "aria-hidden": "true" }).textContent = reached ? "✓" : "○";
-        item.append(text);
-        if (reached) make("span", item, { class: "course-announcement" }).textContent = " (reached)";
-      }
-    }
     let updates = 0;
     function show() {
       place.dataset.updates = ++updates; // for tests, as are the answers
       live.show(model.get("svg"));
       caption.textContent = model.get("alt");
-      announcement.textContent = model.get("announcement");
     }
+    const announce = () => (announcement.textContent = model.get("announcement"));
+    const showGoals = () => listGoals(model, goals);
     function receive(message) { // every report is answered, even if the picture stays the same
       note.textContent = message.error ?? "";
       if (message.last) play?.stop();
@@ -45,16 +27,17 @@ export default {
       place.dataset.answers = Number(place.dataset.answers ?? 0) + 1;
     }
     model.on("change:svg", show);
-    model.on("change:announcement", show);
-    model.on("change:goals", listGoals);
+    model.on("change:announcement", announce);
+    model.on("change:goals", showGoals);
     model.on("msg:custom", receive);
-    listGoals();
+    showGoals();
+    announce();
     show();
     return () => {
       play?.stop();
       model.off("change:svg", show);
-      model.off("change:announcement", show);
-      model.off("change:goals", listGoals);
+      model.off("change:announcement", announce);
+      model.off("change:goals", showGoals);
       model.off("msg:custom", receive);
     };
   },

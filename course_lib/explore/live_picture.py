@@ -35,7 +35,7 @@ class ExplorableWidget(anywidget.AnyWidget):
 
 
 class LivePicture(ExplorableWidget):
-    _esm = read("live.js") + read("live_picture.js")
+    _esm = read("goals.js") + read("live.js") + read("live_picture.js")
     _css = theme.PAGE_STYLE + read("explorable.css") + read("live.css")
     svg = Unicode().tag(sync=True)
     play = Unicode().tag(sync=True)  # what the play button plays; empty: there is none

@@ -86,10 +86,10 @@ def links(
         for j, (weight, key) in enumerate(zip(row, keys, strict=True)):
             if weight >= SEEN:
                 read = f"{words[0][i]} → {words[1][j]} {weight:.2f}" if words else f"{weight:.2f}"
-                own = belongs(f"{names[0]}-{i}", f"{names[1]}-{j}", f"{names[0]}-{i}-{j}", tip=read)
-                own["data_lights"] = f"{names[0]}-{i}-{j}"
+                alone = f"{names[0]}-{i}-{j}"
+                own = belongs(f"{names[0]}-{i}", f"{names[1]}-{j}", alone, tip=read, lights=alone)
                 ends = (x, heights[0]), (key, heights[1])
-                drawn = {"stroke_linecap": "butt", "class_": "link", "data_key": own["data_lights"]} | own
+                drawn = {"stroke_linecap": "butt", "class_": "link", "data_key": alone} | own
                 out += bend(*ends, stroke, max(0.6, thickest * float(weight)), opacity=opacity, **drawn)
     return out
 

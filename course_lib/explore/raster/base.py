@@ -90,7 +90,7 @@ class RasterExplorable(Explorable):
     def _drawn(self, facts: Facts) -> dict[str, Any]:
         self.shared_figure().update(facts)
         tile_numbers, tiles = self.shared_figure().changed_tiles()
-        return {"tile_numbers": tile_numbers, "tiles": tiles}
+        return {"tile_numbers": tile_numbers, "tiles": tiles, "alt": self.describe(facts)}
 
 
 def blank_axes(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:

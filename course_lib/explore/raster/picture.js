@@ -7,13 +7,6 @@ async function inflate(bytes) {
   return new Uint8ClampedArray(await new Response(stream).arrayBuffer());
 }
 
-function make(tag, parent, attributes = {}) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  parent.append(node);
-  return node;
-}
-
 export default {
   render({ model, el }) {
     const [width, height, tile] = ["width", "height", "tile"].map((name) => model.get(name));
@@ -43,19 +36,7 @@ export default {
       context.drawImage(whole, 0, 0, canvas.width, canvas.height);
     }
 
-    function listGoals() {
-      const all = model.get("goals");
-      goals.replaceChildren();
-      if (!all.length) return;
-      make("span", goals).textContent = "Goals (reach them by hand: presets don't count)";
-      const items = make("ul", goals);
-      for (const { text, reached } of all) {
-        const item = make("li", items, reached ? { class: "course-reached" } : {});
-        make("span", item, { "aria-hidden": "true" }).textContent = reached ? "✓" : "○";
-        item.append(text);
-        if (reached) make("span", item, { class: "course-announcement" }).textContent = " (reached)";
-      }
-    }
+    const showGoals = () => listGoals(model, goals);
 
     async function show() {
       const update = ++latest;
@@ -78,14 +59,14 @@ export default {
     const observer = new ResizeObserver(fit);
     observer.observe(canvas);
     model.on("change", show);
-    model.on("change:goals", listGoals);
-    listGoals();
+    model.on("change:goals", showGoals);
+    showGoals();
     show();
     return () => {
       latest += 1;
       observer.disconnect();
       model.off("change", show);
-      model.off("change:goals", listGoals);
+      model.off("change:goals", showGoals);
     };
   },
 };

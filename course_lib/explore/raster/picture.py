@@ -6,20 +6,16 @@ a screen reader announces when it changes, and takes only the tiles that changed
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from traitlets import Bytes, Int
 
 from course_lib import theme
-from course_lib.explore.live_picture import ExplorableWidget
+from course_lib.explore.live_picture import ExplorableWidget, read
 from course_lib.explore.raster.blitting import TILE
-
-FOLDER = Path(__file__).parent
 
 
 class TilePicture(ExplorableWidget):
-    _esm = FOLDER / "picture.js"
-    _css = theme.PAGE_STYLE + (FOLDER.parent / "explorable.css").read_text(encoding="utf-8")
+    _esm = read("goals.js") + read("raster/picture.js")
+    _css = theme.PAGE_STYLE + read("explorable.css")
     width = Int().tag(sync=True)  # pixels drawn; the page shows half as many
     height = Int().tag(sync=True)
     tile = Int(TILE).tag(sync=True)

@@ -93,9 +93,8 @@ class Guess:
         self.guess: Reply | None = None
         self.correct = self.opened = False
         self._lesson, self._question, self._covered, self._measure = lesson, asked, covered, measure
-        self._image = still_of(
-            covered
-        )  # an explorable as it starts; its live view is built when it is opened
+        # Of an explorable, as it starts; its live view is built when it is opened.
+        self._image = still_of(covered)
         self._kind, self._title, self._truth = names_of(asked)
         payload = guess_payload(asked, getattr(covered, "title", "Figure") if covered else "")
         self._card = GuessCard(payload, self._receive)

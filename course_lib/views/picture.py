@@ -30,6 +30,8 @@ STYLE = (
 
 
 class Picture:
+    narrow: Picture | None = None  # the same for phones: the site shows it there
+
     def __init__(self, width: float, height: float, *parts: str, alt: str):
         self.width, self.height, self.alt, self.body = width, height, alt, "".join(parts)
 
@@ -50,6 +52,7 @@ class Picture:
         tips = "".join(_tip(name) for name in sorted(set(re.findall(r"url\(#(\w+)-tip\)", self.body))))
         size = {"viewBox": f"0 0 {number(self.width)} {number(self.height)}"}
         size |= {"width": self.width, "height": self.height, "class_": "course-svg"}
+        size |= {"stroke_linecap": "round", "stroke_linejoin": "round"}  # unless a part has other ends
         head += (tag("defs", tips) if tips else "") + box(0, 0, self.width, self.height, radius=8)
         return tag("svg", head + self.body, xmlns="http://www.w3.org/2000/svg", **size, **said)
 
@@ -84,6 +87,7 @@ class Picture:
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": self.alt}
         sizes = {"width": round(self.width), "height": round(self.height), "alt": self.alt}
         for_site = {"svg": self.svg} if len(self.svg) < LARGEST else {}
+        for_site |= {"narrow": self.narrow.svg} if self.narrow else {}
         return data, {"image/png": sizes, "needs_background": "light", **for_site}
 
 

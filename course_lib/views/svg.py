@@ -90,7 +90,8 @@ def word(
             "paint_order": "stroke",
         }
     weight = "600" if bold else None
-    at = {"x": x, "y": y, "font_size": size, "fill": colour(fill), "text_anchor": anchor}
+    at = {"x": x, "y": y, "font_size": size, "fill": colour(fill)}
+    at |= {"text_anchor": anchor} if anchor != "start" else {}  # SVG's default
     return tag("text", content, **at, font_weight=weight, **more)
 
 
@@ -113,7 +114,7 @@ def path(
 ) -> str:
     """A path; `head` gives it the tip of an arrow."""
     drawn = {"fill": colour(fill), "stroke": colour(stroke), "stroke_width": width, "stroke_dasharray": dash}
-    drawn |= {"stroke_linecap": "round", "stroke_linejoin": "round", "opacity": opacity_of(opacity)}
+    drawn |= {"opacity": opacity_of(opacity)}  # the picture says that ends are round
     return tag("path", d=d, marker_end=f"url(#{stroke}-tip)" if head else None, **drawn | more)
 
 

@@ -32,7 +32,7 @@ r"""
 
 **Votes.** Set `COURSE_CLASSROOM=1` before JupyterLab starts. Quizzes then ask for a first vote, which gets no feedback, and a second one. In these notes, **Vote** names the question that is most worth discussing: everyone votes alone, pairs discuss for two minutes, everyone votes again. Then ask someone who changed their mind for the reason. Codes such as M12 refer to the misconceptions in `data/misconceptions.json`.
 
-**If time is short** in any lesson, an exercise can always be left out. To leave out a whole section, everyone runs `catch_up` with the number of the next one. Here, leave out *Words, timeline and progress*.
+**If time is short** in any lesson, an exercise can always be left out. To leave out a whole section, everyone runs `catch_up` with the number of the next one. Here, leave out *Words, years and progress*.
 """
 
 # %% kind="setup"
@@ -42,9 +42,17 @@ from course_lib.teaching import quiz, road_map, start_lesson
 from course_lib.text import translations_of
 from course_lib.translation import load_shipped
 from lessons.l00_start_here import AttentionLines, SoftmaxDial
-from lessons.l00_start_here import LONG_SENTENCE, percent_correct
+from lessons.l00_start_here import LONG_SENTENCE, key_picture, percent_correct
 
 start_lesson("start_here")
+
+# %% [markdown] kind="text" track="short"
+r"""
+Four translators that you will meet in a moment translate the same sentence, which grows from top to bottom. Which kind of machine makes mistakes like these?
+"""
+
+# %% kind="picture" name="key picture" hide_input=true track="short"
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -127,7 +135,7 @@ What does *it* refer to in the sentence below? French has to choose: *il* for th
 
 # %% [markdown] kind="instructor"
 r"""
-**Stuck?** If a sentence contains a word that the systems don't know, the cell says which. *Words, timeline and progress*, near the end of the lesson, lists many words that they know.
+**Stuck?** If a sentence contains a word that the systems don't know, the cell says which. *Words, years and progress*, near the end of the lesson, lists many words that they know.
 """
 
 # %% kind="example"
@@ -221,32 +229,26 @@ r"""
 # %% kind="see" track="short"
 road_map()
 
-# %% [markdown] kind="text" track="stretch" contents="words that the systems know, a timeline, your progress, and how to reset a lesson"
+# %% [markdown] kind="text" track="stretch" contents="words that the systems know, a table of years, your progress, and how to reset a lesson"
 r"""
-## Words, timeline and progress
+## Words, years and progress
 
 The systems know these words, among others. Most nouns also have a plural, and most verbs have a past tense.
 
 boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window · garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these in on near but and because it they is are was were not very often
 
-The timeline shows the models and ideas that you will build, run or read about, by year of publication. The number after each name is the lesson that explains it.
-"""
+These are the models and ideas that you will build, run or read about. The number after each name is the lesson that explains it.
 
-# %% kind="see" hide_input=true
-systems_by_year = {
-    1990: ["Elman network (02)"],
-    1997: ["LSTM (03)"],
-    2003: ["neural language model (01)"],
-    2013: ["RCTM (18)"],
-    2014: ["RNN encoder-decoder (04)", "seq2seq (04)", "GRU (03)"],
-    2015: ["Bahdanau attention (06)", "Luong attention (07)"],
-    2016: ["LSTMN (09)", "residual connections (13)"],
-    2017: [
-        "key–value attention (08)", "structured self-attention (09)",
-        "ConvS2S (18)", "Transformer (14)",
-    ],
-}
-views.timeline(systems_by_year, title="From recurrent networks to the Transformer")
+| | |
+|---|---|
+| 1990, 1997 | Elman network (02), LSTM (03) |
+| 2003 | neural language model (01) |
+| 2013 | RCTM (18) |
+| 2014 | RNN encoder-decoder (04), seq2seq (04), GRU (03) |
+| 2015 | Bahdanau attention (06), Luong attention (07) |
+| 2016 | LSTMN (09), residual connections (13) |
+| 2017 | key–value attention (08), structured self-attention (09), ConvS2S (18), Transformer (14) |
+"""
 
 # %% [markdown] kind="text"
 r"""

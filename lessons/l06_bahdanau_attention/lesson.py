@@ -38,9 +38,18 @@ from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yo
 from course_lib.text import BOS, EOS, TEST_SIZES, splits, translations_of
 from course_lib.translation import load_shipped
 from lessons.l06_bahdanau_attention import AttentionEmerges, AttentionStepper
+from lessons.l06_bahdanau_attention import key_picture
 
 start_lesson("bahdanau_attention", seed=6)
 tests = splits(seed=0, sizes=TEST_SIZES)
+
+# %% [markdown] kind="text" track="short"
+r"""
+This lesson explains every line of this picture: a trained translator is about to write its sixth French word.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true track="short"
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -92,26 +101,11 @@ A fixed diagonal isn't enough: *not* becomes *ne … pas* and *drank* becomes *a
 - **Something to attend to.** We want one vector per source word that depends on the words on both sides. A {term:bidirectional|bidirectional RNN} consists of two recurrent networks, here GRUs: one processes the sentence from left to right, the other from right to left. For each word $j$, their two hidden states are {term:concatenated}. The result is the word's {term:annotation} $h_j$.
 - **Something that decides where to attend.** Before the decoder generates word $i$, its latest hidden state is $s_{i-1}$. It depends on all the words generated so far except the last: word $i-1$ will be an input to the next step of the GRU, together with what attention finds.
 
-The diagram shows one step of the decoder. The next section computes the scores, the attention weights $\alpha$ and the context vector $c_i$.
+Here are the annotations again. The next section computes the scores, the attention weights $\alpha$ and the context vector $c_i$.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "annotations": (0, 0), "state s(i−1)": (0, 2), "scores": (1, 1),
-    "attention α": (2, 1), "context c(i)": (3, 0), "word i−1": (3, 3),
-    "state s(i)": (4, 2), "word i": (5, 1),
-}
-ARROWS = [
-    ("annotations", "scores"), ("state s(i−1)", "scores"), ("scores", "attention α"),
-    ("attention α", "context c(i)"), ("annotations", "context c(i)"),
-    ("context c(i)", "state s(i)"), ("state s(i−1)", "state s(i)"),
-    ("word i−1", "state s(i)"), ("context c(i)", "word i"), ("state s(i)", "word i"),
-    ("word i−1", "word i"),
-]
-views.diagram(
-    PARTS, ARROWS, lit=("annotations", "state s(i−1)"),
-    title="Step i of the decoder, which generates word i",
-)
+# %% kind="picture" hide_input=true
+key_picture.draw("annotations")
 
 # %% [markdown] kind="text" track="short"
 r"""

@@ -34,13 +34,21 @@ from IPython.display import display
 from course_lib import views
 from course_lib.formatting import fixed, significant
 from course_lib.models.own_file import own_file_path, start_own_file
-from course_lib.teaching import check, estimate, quiz, start_lesson
+from course_lib.teaching import check, estimate, predict, quiz, start_lesson
 from course_lib.teaching import count_own_calls, yours
 from course_lib.text import make_batch, splits, translations_of
 from course_lib.translation import clean_text, load_shipped
-from lessons.l14_the_transformer import by_parts
+from lessons.l14_the_transformer import XRay, by_parts, key_picture
 
 start_lesson("the_transformer", seed=14)
+
+# %% [markdown] kind="text" track="short"
+r"""
+This is everything you will build, with the numbers of the model that you will load. Follow one line from the bottom to the top: a word becomes 64 numbers, and every box reads them and adds to them. Words of the source end in the memory; words of the target become predictions. The magenta lines and heads are those that decide between *il* and *elle* (lesson 12).
+"""
+
+# %% kind="picture" name="key picture" hide_input=true track="short"
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -73,19 +81,6 @@ others = tuple(f"{side}coder.blocks.{i}" for side in ("en", "de") for i in (1, 2
 show(name for name in weights if not name.startswith(others))
 total = sum(w.numel() for w in weights.values())
 print(f"… and four more blocks: {len(weights)} tensors, {total:,} numbers")
-
-# %% kind="diagram" name="plan" hide_input=true
-PARTS = {
-    "source": (0, 0), "embeddings": (1, 0), "encoder × 3": (2, 0), "last norm": (3, 0),
-    "memory": (4, 0), "target so far": (3, 1), "embeddings ": (4, 1),
-    "decoder × 3": (5, 0.5), "last norm ": (6, 0.5), "logits": (7, 0.5),
-}
-ARROWS = [("source", "embeddings"), ("embeddings", "encoder × 3")]
-ARROWS += [("encoder × 3", "last norm"), ("last norm", "memory")]
-ARROWS += [("memory", "decoder × 3"), ("target so far", "embeddings ")]
-ARROWS += [("embeddings ", "decoder × 3"), ("decoder × 3", "last norm ")]
-ARROWS += [("last norm ", "logits")]
-views.diagram(PARTS, ARROWS, title="A Transformer")
 
 # %% [markdown] kind="text"
 r"""
@@ -221,16 +216,8 @@ Why a *last* norm? With pre-norm, each layer adds its output to $x$, and this ru
 A decoder block has three layers instead of two. First, target tokens attend to target tokens. Then, in cross-attention, they attend to the memory, which is the decoder's only source of information about the input sentence. The last layer is the feed-forward network.
 """
 
-# %% kind="diagram" hide_input=true
-INSIDE = {
-    "x": (0, 0), "self-attention": (1, 0), "cross-attention": (2, 0),
-    "feed-forward": (3, 0), "new x": (4, 0), "memory": (2, 1),
-}
-FLOW = [("x", "self-attention"), ("self-attention", "cross-attention")]
-FLOW += [("cross-attention", "feed-forward"), ("feed-forward", "new x")]
-FLOW += [("memory", "cross-attention")]
-NOTES = dict.fromkeys(("self-attention", "cross-attention", "feed-forward"), "x + …")
-views.diagram(INSIDE, FLOW, lit="cross-attention", notes=NOTES, title="A decoder block")
+# %% kind="picture" hide_input=true
+key_picture.draw_block("decoder")
 
 # %% [markdown] kind="instructor"
 r"""
@@ -361,21 +348,13 @@ def translate(english):
     return shipped.tokenizer.decode(french_ids)
 
 # %% kind="code" name="names" hide_input=true
-NAMES = """greedy_decode
-masked_attention
-sinusoids
-split_heads join_heads many_heads
+NAMES = """greedy_decode masked_attention sinusoids split_heads join_heads many_heads
 layer_norm feed_forward encoder_block
-embed encode_source decoder_block decode_logits"""
-PLACED = {
-    name: (x, y)
-    for x, line in enumerate(NAMES.splitlines())
-    for y, name in enumerate(line.split())
-}
+embed encode_source decoder_block decode_logits""".split()
 
 # %% [markdown] kind="text"
 r"""
-**Now type a sentence of your own** into `MY_SENTENCE`, with at most twenty words. The model knows about {result:lesson_14/English words, to the nearest ten:.0f} English words: people, animals, food, things in the house and garden, and common verbs and adjectives. If it doesn't know a word, the cell says so. The figure has a column for each lesson and highlights the functions that are yours.
+**Now type a sentence of your own** into `MY_SENTENCE`, with at most twenty words. The model knows about {result:lesson_14/English words, to the nearest ten:.0f} English words: people, animals, food, things in the house and garden, and common verbs and adjectives. If it doesn't know a word, the cell says so.
 """
 
 # %% [markdown] kind="instructor"
@@ -391,17 +370,18 @@ plain = clean_text(MY_SENTENCE, shipped.tokenizer)
 display(views.translations(
     plain, {"your Transformer": french}, reference=translations_of(plain)
 ))
-own = [name for name in PLACED if name in at_work]
-print(f"{len(own)} of these {len(PLACED)} functions were called and are yours.")
-views.diagram(
-    PLACED, [], lit=own, title="Your functions, from lessons 04 and 10 to 14",
-    alt=f"The functions that were called and are yours: {', '.join(own) or 'none'}.",
-)
+own = [name for name in NAMES if name in at_work]
+print(f"{len(own)} of these {len(NAMES)} functions were called and are yours.")
 
 # %% [markdown] kind="text"
 r"""
-**If every box is highlighted, your own code has translated this sentence**, from the token ids to the French words. You have built a Transformer. A box that isn't highlighted belongs to an exercise that you haven't solved yet, or to a function that your code doesn't call. Try a few more sentences.
+**If all of them are yours, your own code has translated this sentence**, from the token ids to the French words. You have built a Transformer.
+
+Now look inside while it works. Type a sentence, and click a box, or walk through all of them with the play button: you see the vectors that leave it, and the weights of each head with their words. Choose *your functions*, and every part that you wrote has a ✓; a dashed part is the library's. *Your file* and the networks A to F are for sections 7 and 8. <!-- core -->
 """
+
+# %% kind="predict" name="x-ray"
+predict("14", "largest-numbers", XRay())
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -528,7 +508,7 @@ quiz("14", "diagnosis")
 
 # %% [markdown] kind="text"
 r"""
-The other mistakes: B leaves out both last norms, C doesn't scale the embeddings, E starts the target with EOS instead of BOS, and the norms of F have an ε of 0.001 instead of 0.00001, which changes encoder 0 by at most {result:lesson_14/gap of F:.1g}. D and F translate as well as the correct network, so only the stages reveal their mistakes. A, which doesn't hide the padding, is correct as long as it translates a sentence alone.
+The other mistakes: B leaves out both last norms, C doesn't scale the embeddings, E starts the target with EOS instead of BOS, and the norms of F have an ε of 0.001 instead of 0.00001, which changes encoder 0 by at most {result:lesson_14/gap of F:.1g}. D and F translate as well as the correct network, so only the stages reveal their mistakes. Open all six with the X-ray of section 5: it marks the first wrong box. A, which doesn't hide the padding, is correct as long as it translates a sentence alone.
 """
 
 # %% [markdown] kind="instructor"

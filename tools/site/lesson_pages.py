@@ -106,10 +106,17 @@ def as_html(text: str) -> NotebookNode:
     return new_output("display_data", {"text/html": text})
 
 
+def as_figure(svg: str, css_class: str = "") -> str:
+    width = re.search(r'width="([\d.]+)"', svg)[1]
+    return f'<figure class="{f"course-stage {css_class}".strip()}" style="--width:{width}px">{svg}</figure>'
+
+
 def still(output: NotebookNode, file: Path, url: str) -> str:
     """The stored picture as SVG where it has one, or as a file, and the HTML that shows it."""
     if "svg" in output.metadata:
-        return f'<figure class="course-stage">{output.metadata.svg}</figure>'
+        narrow = output.metadata.get("narrow", "")
+        drawn = as_figure(output.metadata.svg, "course-wide-only" if narrow else "")
+        return drawn + (as_figure(narrow, "course-narrow-only") if narrow else "")
     file.write_bytes(base64.b64decode(output.data["image/png"]))
     about = output.metadata.get("image/png", {})
     alt = html.escape(about.get("alt", ""))

@@ -60,7 +60,7 @@ img.course-still {{ color-scheme: light; }}
 {DARK_PAGE} img.course-still {{ color-scheme: dark; }}
 {DARK_PAGE} :is(
   .course-picture canvas,
-  img.course-diagram,
+  img.course-raster,
   .jp-RenderedImage img.jp-needs-light-background
 ) {{
   filter: invert(0.92) hue-rotate(180deg);

@@ -15,6 +15,7 @@ from course_lib.teaching.contents import lessons
 from course_lib.views.picture import LARGEST, WIDTH, Picture
 from course_lib.views.svg import width_of
 from course_lib.views.transformer_map import PARTS, transformer_map
+from tools.authoring.docs_pictures import FOLDER, pictures
 
 SVG = "{http://www.w3.org/2000/svg}"
 NARROWER = 0.9  # texts are usually narrower than `width_of` says
@@ -90,3 +91,14 @@ def test_every_lesson_begins_with_its_key_picture_on_both_tracks():
             kinds = [cell["metadata"]["course"]["kind"] for cell in cells[:8]]
             shown = cells[kinds.index("picture")]["outputs"] if "picture" in kinds else []
             assert any("image/png" in output.get("data", {}) for output in shown), path.name
+
+
+def test_the_pictures_of_the_readme_are_those_of_the_lessons():
+    readme = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
+    for name, picture in pictures().items():
+        stored = ElementTree.parse(FOLDER / f"{name}.svg").getroot()
+        drawn = ElementTree.fromstring(picture.svg)
+        texts = ["".join(text.itertext()) for root in (stored, drawn) for text in root.iter(f"{SVG}text")]
+        half = len(texts) // 2
+        assert texts[:half] == texts[half:], f"run `python3 -m tools.authoring.docs_pictures`: {name}"
+        assert f"docs/pictures/{name}.svg" in readme

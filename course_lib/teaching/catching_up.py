@@ -29,7 +29,7 @@ from course_lib.teaching.own_code.kept_functions import choose
 from course_lib.teaching.track import FOLDERS, notebook_track
 
 SKIPPED = ("recall", "check", "quiz")
-CARDS = ("predict", "estimate", "explain", "explore", "see", "diagram", "picture")  # the last line only shows something
+CARDS = ("predict", "estimate", "explain", "explore", "see", "picture")  # the last line only shows something
 NUMBERED = re.compile(r"^## (\d+) · .+", re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Numbers as cells: a row, a column, a map with words, a grid with its numbers, a tensor cut into slabs.
+"""Numbers as cells: a row, a column, many, a map with words, a grid with its numbers, a tensor's slabs.
 
     >>> cells(10, 10, [0.9, -0.3, 0.0])                          # blue is positive, orange negative
     >>> word_map(80, 20, weights, rows=["il", "a"], columns=["cat", "it"])
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from course_lib.formatting import minus
-from course_lib.views.svg import belongs, box, dot, group, line, number, tag, word
+from course_lib.views.svg import belongs, box, colour, dot, group, line, number, opacity_of, tag, word
 from course_lib.views.words import same_length
 
 
@@ -39,6 +40,43 @@ def cells(
         at = x + size * (i % columns), y + size * (i // columns)
         out += box(*at, size - 1, size - 1, fill, radius=1.5, opacity=strength)
     return out
+
+
+def heat(
+    x: float,
+    y: float,
+    matrix: Any,
+    cell: tuple[float, float],
+    *,
+    largest: float = 1.0,
+    fill: str = "query",
+    shades: int = 6,
+) -> str:
+    """Many numbers as small cells: one path for each shade, whose strokes are runs of equal cells.
+
+    A number is in `fill`, below 0 in orange; what isn't finite is grey.
+    """
+    numbers = np.asarray(matrix, dtype=float)
+    hidden = ~np.isfinite(numbers)
+    levels = np.round(shades * np.clip(np.where(hidden, 0, numbers) / largest, -1, 1)).astype(int)
+    levels[hidden] = shades + 1
+    paths: dict[int, str] = {}
+    for i, row in enumerate(levels.tolist()):
+        at = 0
+        for level, run in groupby(row):
+            length = len(list(run))
+            paths[level] = paths.get(level, "") + f"M{at} {i}h{length}"
+            at += length
+    drawn = ""
+    for level in sorted(paths.keys() - {0}):
+        if level > shades:
+            shade = {"stroke": "var(--hair)"}
+        else:
+            shade = {"opacity": opacity_of(abs(level) / shades)}
+            shade |= {"stroke": "var(--key)"} if level < 0 else {}
+        drawn += tag("path", d=paths[level], **shade)
+    place = f"translate({number(x)} {number(y + cell[1] / 2)}) scale({cell[0]:.4g} {cell[1]:.4g})"
+    return group(drawn, stroke=colour(fill), stroke_linecap="butt", transform=place)
 
 
 def word_map(

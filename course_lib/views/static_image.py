@@ -27,16 +27,15 @@ N_COLOURS = 128  # of a WebP; with fewer, thin lines change their colour
 class StaticImage:
     """Holds the bytes and not the figure, so that a long notebook doesn't fill the memory.
 
-    `drawn` says that the canvas already holds the picture, `generic` that it shows names and neither data nor
-    a model, so that the build doesn't count it. Width and height are in CSS pixels: half of those drawn, so
-    that the image is sharp on a high-resolution screen.
+    `drawn` says that the canvas already holds the picture. Width and height are in CSS pixels: half of those
+    drawn, so that the image is sharp on a high-resolution screen.
     """
 
-    def __init__(self, figure: Figure, alt: str, *, drawn: bool = False, generic: bool = False):
+    def __init__(self, figure: Figure, alt: str, *, drawn: bool = False):
         if not drawn:
             figure.canvas.draw()
         pixels = np.asarray(figure.canvas.buffer_rgba())
-        self.alt, self.generic, self.png = alt, generic, encode_png(pixels)
+        self.alt, self.png = alt, encode_png(pixels)
         self.height, self.width = (round(size / 2) for size in pixels.shape[:2])
 
     def __repr__(self) -> str:
@@ -47,13 +46,11 @@ class StaticImage:
         webp = encode_webp(np.asarray(Image.open(io.BytesIO(self.png))))
         address = f"data:image/webp;base64,{base64.b64encode(webp).decode('ascii')}"
         size = f'width="{self.width}" height="{self.height}"'
-        look = "course-diagram" if self.generic else "course-diagram course-still"
-        return f'<img class="{look}" alt="{escape(self.alt)}" {size} src="{address}">'
+        return f'<img class="course-raster course-still" alt="{escape(self.alt)}" {size} src="{address}">'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         data = {"image/png": base64.b64encode(self.png).decode("ascii"), "text/plain": self.alt}
         about = {"width": self.width, "height": self.height, "alt": self.alt}
-        about |= {"generic": True} if self.generic else {}
         # JupyterLab turns `needs_background` into a CSS class, by which `theme.PAGE_STYLE` finds our images.
         return data, {"image/png": about, "needs_background": "light"}
 

@@ -72,7 +72,7 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
     code = [cell for cell in cells if cell["type"] == "code"]
     assert [cell["count"] for cell in code] == list(range(1, len(code) + 1))
     for cell in code:  # a card is drawn when it comes into view
-        if cell["course"]["kind"] in {"predict", "quiz", "see", "estimate", "explain"}:
+        if cell["course"]["kind"] in {"picture", "predict", "quiz", "see", "estimate", "explain"}:
             photograph(lab.cell(cell["index"]), f"{theme[11:].lower()}-{cell['index']:02}")
     if name.startswith("08"):
         a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph)
@@ -85,6 +85,7 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
         a_step_after_the_other_is_played(lab)
     if name.startswith("14"):
         a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph)
+        a_network_is_opened_by_click_and_by_enter(lab, photograph)
     if name.startswith("15"):
         a_run_is_interrupted_and_resumed(lab, photograph)
     reach_every_goal(lab, photograph, cells)
@@ -384,6 +385,29 @@ def a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph) -
         lab.run_cells(check)
         expect(lab.cell(check)).to_contain_text(verdict)
         photograph(lab.cell(check), f"file-{verdict.split()[0].lower()}")
+
+
+def a_network_is_opened_by_click_and_by_enter(lab, photograph) -> None:
+    """The X-ray of the file that has just passed, of a typed sentence, and of a network with a mistake."""
+    cell = lab.cell(lab.indices_of("predict")[0])
+    cell.get_by_role("button", name="Show the answer").click()
+    picture = cell.locator(".course-stage svg")
+    cell.get_by_role("button", name="your file").click()
+    expect(picture).to_have_attribute("aria-label", re.compile("my_transformer.py: all boxes"))
+    assert picture.locator("text=✓").count() == 20
+    field = cell.locator("input[type=text]")
+    field.fill("The old dog sleeps.")
+    field.press("Enter")
+    expect(picture).to_have_attribute("aria-label", re.compile("le vieux chien dort"))
+    picture.get_by_role("button", name=re.compile("^decoder block 1, cross-attention")).click()
+    expect(picture).to_have_attribute("aria-label", re.compile("Open: decoder block 1, cross"))
+    picture.get_by_role("button", name="Show head 3").press("Enter")
+    expect(picture).to_have_attribute("aria-label", re.compile("In head 3"))
+    photograph(cell, "x-ray-own-file")
+    cell.get_by_role("button", name="C", exact=True).click()
+    picture.get_by_role("button", name=re.compile("^source embeddings")).press("Enter")
+    expect(picture).to_have_attribute("aria-label", re.compile("first wrong box: source embeddings"))
+    photograph(cell, "x-ray-wrong")
 
 
 def a_run_is_interrupted_and_resumed(lab, photograph) -> None:

@@ -110,7 +110,7 @@ def test_the_dark_theme_inverts_figures_and_outputs_follow_the_page(open_page):
         page = open_page(LESSON, theme=theme)
         assert page.locator("html").get_attribute("data-theme") == theme
         look = "part => getComputedStyle(part)"
-        filters = page.locator("img.course-diagram").first.evaluate(f"{look}.filter")
+        filters = page.locator("img.course-raster").first.evaluate(f"{look}.filter")
         assert ("invert" in filters) == inverted
         output = page.locator(".cell_output .text_html").first
         assert output.evaluate(f"{look}.backgroundColor") == "rgba(0, 0, 0, 0)"

@@ -131,7 +131,7 @@ def test_a_notebook_that_the_learner_has_changed(notebook, monkeypatch, tmp_path
     change("exercise", "def additive_scores(:")
     catch_up("06", 3)
     assert callable(notebook["additive_scores"])
-    change("diagram", "PARTS = undefined")
+    change("picture", "PARTS = undefined")
     with pytest.raises(NameError) as raised:
         catch_up("06", 3)
     assert file.name in raised.value.__notes__[0]

@@ -15,7 +15,7 @@ from PIL import Image
 from course_lib import theme
 from course_lib.explore.raster.artists import Heatmap
 from course_lib.formatting import minus
-from course_lib.views import Part, StaticImage, bars, gallery, heatmap, lines, panels, timeline, word_rows
+from course_lib.views import Part, StaticImage, bars, gallery, heatmap, lines, panels, word_rows
 from course_lib.views.lines import spread
 from course_lib.views.static_image import MARGIN, encode_png, encode_webp, fit
 
@@ -119,7 +119,6 @@ IMAGES = {
     "lines": lambda: curves(log=False).png,
     "log lines": lambda: curves(log=True).png,
     "panels": lambda: panels(PARTS, x_name="distance").png,
-    "years": lambda: timeline({2014: ["sequence to sequence"], 2017: ["Transformer", "b"]}, title=LONG).png,
     "row": lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title=LONG).png(),
 }
 
@@ -154,10 +153,6 @@ ALT_TEXTS = [
         "right, distance from 1 to 10: b goes from 0.1 to 0.001.",
     ),
     (lambda: panels(PARTS, x_name="distance", alt="Two panels."), "Two panels."),
-    (
-        lambda: timeline({2015: ["Luong"], 2014: ["sequence to sequence"]}, title="Two years"),
-        "Two years. 2014: sequence to sequence; 2015: Luong.",
-    ),
     (
         lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Attention of it"),
         "Attention of it. cat 0.90, it 0.10.",
@@ -230,8 +225,6 @@ def test_names_of_curves_are_moved_apart():
         (lambda: panels([], x_name=""), "1 to 3 panels"),
         (lambda: panels([Part("", [1], {str(i): [1] for i in range(9)})], x_name=""), "1 to 6 curves"),
         (lambda: panels([Part("", [1, 2], {"a": [1]})], x_name=""), "'a' has 1 points and x has 2"),
-        (lambda: timeline({}), "at least one event"),
-        (lambda: timeline({2015: []}), "at least one event"),
         (lambda: word_rows([[1.0]], words=[["it"], ["it"]], marked=["it"]), "argument 2 is longer"),
         (lambda: word_rows([[0.5, 0.5]], words=[["it"]], marked=["it"]), "Words of sentence 1: 2 needed, 1"),
     ],

@@ -25,4 +25,5 @@ rules.py            the rules for every lesson, checked before anything runs
 execute.py          runs a whole notebook in a fresh kernel
 outputs.py          the rules for stored outputs, and whether they are up to date
 picture_count.py    how many words and pictures a stored notebook has
+docs_pictures.py    the README's pictures, and the poster of the Transformer
 """

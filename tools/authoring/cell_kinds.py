@@ -43,7 +43,6 @@ KINDS = {
         ),
         Kind("text", (MARKDOWN,), "prose; a `## heading` opens a section"),
         Kind("formula", (MARKDOWN,), "a formula with its table: symbol, variable, shape"),
-        Kind("diagram", (CODE,), "the lesson's diagram with one part highlighted"),
         Kind("picture", (CODE,), "the lesson's key picture, whole or with one part lit"),
         Kind("example", (CODE, MARKDOWN), "the problem, with numbers small enough to check by hand"),
         Kind("loop", (CODE,), "the naive loop"),

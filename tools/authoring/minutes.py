@@ -104,7 +104,7 @@ def text_minutes(cell: Cell) -> float:
 def code_minutes(cell: Cell, questions: dict[tuple[str, str], list[int]]) -> float:
     shown = not cell.options.get("hide_input")
     taken = len(code_lines(cell.text)) / CODE_LINES_A_MINUTE if shown else 0.0
-    taken += {"train": TRAINING, "see": FIGURE, "diagram": FIGURE, "picture": FIGURE}.get(cell.kind, 0.0)
+    taken += {"train": TRAINING, "see": FIGURE, "picture": FIGURE}.get(cell.kind, 0.0)
     for match in ASKS.finditer(cell.text):
         asked = questions.get((match["call"], match["name"]), [0])
         taken += sum(asked) / WORDS_A_MINUTE + THINKING[match["call"]] * len(asked)

@@ -2,9 +2,8 @@
 
     notebooks/06_bahdanau_attention.ipynb               3,336 words, 2 pictures: 1,668 words for each
 
-A picture is drawn from data or a model. In HTML it is an `<img class="course-still">`, and a PNG counts
-unless its metadata call it generic; so `views.diagram` and `views.timeline`, tables and icons don't count. A
-picture that is folded in a card does.
+A picture is drawn from data or a model: a PNG, or in HTML an `<img class="course-still">`. Tables and icons
+don't count. A picture that is folded in a card does.
 """
 
 from __future__ import annotations
@@ -36,9 +35,8 @@ def pictures_in(cell: dict) -> int:
 
 def _pictures_in_output(output: dict) -> int:
     """An output's PNG is its HTML's picture in another form."""
-    data, about = output.get("data", {}), output.get("metadata", {}).get("image/png", {})
-    png = "image/png" in data and not about.get("generic")
-    return max(len(STILL.findall(data.get("text/html", ""))), int(png))
+    data = output.get("data", {})
+    return max(len(STILL.findall(data.get("text/html", ""))), int("image/png" in data))
 
 
 def print_counts(paths: Iterable[Path]) -> None:

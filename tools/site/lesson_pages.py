@@ -121,4 +121,4 @@ def still(output: NotebookNode, file: Path, url: str) -> str:
     about = output.metadata.get("image/png", {})
     alt = html.escape(about.get("alt", ""))
     size = "".join(f' {side}="{about[side]}"' for side in ("width", "height") if side in about)
-    return f'<img class="course-diagram" src="{url}/{file.name}" alt="{alt}"{size} loading="lazy">'
+    return f'<img class="course-raster" src="{url}/{file.name}" alt="{alt}"{size} loading="lazy">'

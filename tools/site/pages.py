@@ -25,7 +25,7 @@ from tools.site.lesson_pages import lesson_page
 
 HOME = "README.md"
 ABOUT = "course.md"  # where the README goes
-DOTS = "data/results/dots"  # the pictures of the results page
+PICTURES = ("data/results/dots", "docs/pictures")  # of the results page, of the README
 NOT_HERE = re.compile(r"^.*<!-- not on the site -->\n", re.M)
 NOTE = """
 ```{admonition} Reading edition
@@ -62,7 +62,8 @@ def write_pages(root: Path, source: Path, extra: Path) -> None:
     short = [f"notebooks/short/{lesson.notebook}" for lesson in lessons()]
     pages = {HOME, *short, *(page for group in groups.values() for page in group)}
     address = repository(root).removesuffix(".git")
-    shutil.copytree(root / DOTS, source / DOTS)
+    for folder in PICTURES:
+        shutil.copytree(root / folder, source / folder)
     for page in sorted(pages):
         target = source / (ABOUT if page == HOME else page)
         target.parent.mkdir(parents=True, exist_ok=True)

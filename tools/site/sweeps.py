@@ -178,7 +178,7 @@ def figure_html(kind: type[Explorable], pictures: list[dict[str, str]]) -> str:
         f'<figure class="course-sweep"><p class="course-sweep-question">{escape(kind.question)}</p>'
         f'<div class="course-sweep-control" hidden><label><span>{label}</span>{slider}</label>'
         f'<span class="course-sweep-value" aria-hidden="true">{escape(first["text"])}</span></div>'
-        f'<div class="course-sweep-picture"><img class="course-diagram" src="{escape(first["src"])}" '
+        f'<div class="course-sweep-picture"><img class="course-raster" src="{escape(first["src"])}" '
         f'alt="{escape(first["alt"])}" width="{width}" height="{height}" loading="lazy"></div>'
         f'<figcaption aria-live="polite">{escape(first["alt"])}</figcaption>{more}'
         f"{as_script_json(pictures)}</figure>"

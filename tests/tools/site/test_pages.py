@@ -146,7 +146,7 @@ def test_formulas_in_html_become_mathml(page):
 
 def test_hidden_code_is_folded_and_links_are_changed(page):
     folded, open_cell, text = page(
-        code_cell("diagram", "a\nb", jupyter={"source_hidden": True}),
+        code_cell("picture", "a\nb", jupyter={"source_hidden": True}),
         code_cell("exercise", "def f(): ..."),
         v4.new_markdown_cell("a link", metadata={"course": {"kind": "text"}}),
     )

@@ -15,6 +15,7 @@ from course_lib.teaching.contents import lessons
 from course_lib.views.picture import LARGEST, WIDTH, Picture
 from course_lib.views.svg import width_of
 from course_lib.views.transformer_map import PARTS, transformer_map
+from lessons.l03_lstm_and_gru import unrolled_cell
 from tools.authoring.docs_pictures import FOLDER, pictures
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -27,6 +28,7 @@ def key_pictures() -> dict[str, Picture]:
         module = import_module(f"lessons.{folder.parent.name}.key_picture")
         for part in getattr(module, "PARTS", ("",)):
             found[f"{folder.parent.name[:3]} {part}".strip()] = module.draw(part) if part else module.draw()
+    found["l03 unrolled"] = unrolled_cell.draw()
     return found
 
 

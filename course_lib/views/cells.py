@@ -1,4 +1,4 @@
-"""Numbers as cells: a row, a column, many, a map with words, a grid with its numbers, a tensor's slabs.
+"""Numbers as cells: a row, a column, many of them, a map with words.
 
     >>> cells(10, 10, [0.9, -0.3, 0.0])                          # blue is positive, orange negative
     >>> word_map(80, 20, weights, rows=["il", "a"], columns=["cat", "it"])
@@ -145,63 +145,3 @@ def word_map(
         )
         out += group(drawn, class_="word", **belongs(f"{name}column-{j}"))
     return out
-
-
-def grid(
-    x: float,
-    y: float,
-    matrix: Any,
-    *,
-    size: tuple[float, float] = (38, 24),
-    digits: int = 1,
-    name: str = "",
-    **more,
-) -> str:
-    """A matrix with its numbers, and its name above: what a product does with rows and columns is seen."""
-    array = np.atleast_2d(np.asarray(matrix, dtype=float))
-    blank = [""] * len(array), [""] * array.shape[1]
-    above = word(x + size[0] * array.shape[1] / 2, y - 8, name, 13, bold=True) if name else ""
-    return above + word_map(x, y, array, rows=blank[0], columns=blank[1], size=size, digits=digits, **more)
-
-
-def slab(
-    x: float,
-    y: float,
-    shape: tuple[int, int],
-    *,
-    size: float = 6,
-    cuts: int = 1,
-    apart: float = 0.0,
-    names: tuple[str, str] = ("", ""),
-    fills: Sequence[str] = ("query",),
-    depth: float = 0.0,
-) -> str:
-    """A tensor as a slab of rows × columns, cut into equal slices side by side that may stand `apart`."""
-    rows, columns = shape
-    if columns % cuts:
-        raise ValueError(
-            f"{columns} columns can't be cut into {cuts} equal slices; choose a divisor of {columns}."
-        )
-    width, height = size * columns / cuts, size * rows
-    out = ""
-    for i in range(cuts):
-        left, fill = x + i * (width + apart), fills[i % len(fills)]
-        if depth:
-            corners = [(left, y), (left + depth, y - depth), (left + width + depth, y - depth)]
-            corners += [(left + width + depth, y - depth + height), (left + width, y + height)]
-            out += tag(
-                "polygon",
-                points=" ".join(f"{number(a)},{number(b)}" for a, b in corners),
-                fill=f"var(--{fill})",
-                fill_opacity="0.35",
-            )
-        out += box(left, y, width, height, "paper", radius=2) + box(
-            left, y, width, height, fill, fill, radius=2, opacity=0.25
-        )
-        out += "".join(
-            line([(left, y + size * row), (left + width, y + size * row)], "paper", 0.8)
-            for row in range(1, rows)
-        )
-    whole = cuts * width + (cuts - 1) * apart
-    out += word(x - 8, y + height / 2 + 4, names[0], 12, "soft", "end")
-    return out + word(x + whole / 2, y + height + 16, names[1], 12, "soft")

@@ -1,6 +1,5 @@
-"""Shapes with names: blocks with the shape of what flows through them, bars, trees, dots per run.
+"""Numbers with names: bars, and dots per run.
 
->>> block(20, 20, "softmax", shape="(2, 5)", lit=True)
 >>> side_bars(80, 20, ["il", "elle"], [0.93, 0.02])
 >>> run_rows(90, 30, {"Bahdanau": [58.2, 61.0, 57.9]}, plane)
 """
@@ -13,19 +12,8 @@ import numpy as np
 
 from course_lib.formatting import minus
 from course_lib.views.plane import Plane
-from course_lib.views.svg import belongs, bend, box, dot, group, line, width_of, word
+from course_lib.views.svg import belongs, box, dot, group, line, word
 from course_lib.views.words import same_length
-
-
-def block(
-    x: float, y: float, name: str, *, width: float = 0, height: float = 30, shape: str = "", lit: bool = False
-) -> str:
-    """A part of a network around (x, y), its name inside, the shape of its output under it."""
-    width = width or width_of(name, 13) + 20
-    frame = {"stroke": "accent" if lit else "calm", "line": 2 if lit else 1.2}
-    drawn = box(x - width / 2, y - height / 2, width, height, "paper", **frame)
-    drawn += word(x, y + 4.5, name, 13, "accent" if lit else "ink", bold=lit)
-    return drawn + (word(x, y + height / 2 + 15, shape, 11, "soft") if shape else "")
 
 
 def side_bars(
@@ -97,26 +85,4 @@ def run_rows(
             out += dot(
                 plane.at(run, 0)[0], middle, 5, fill, "paper", 1, fill_opacity="0.8", class_="run", **tip
             )
-    return out
-
-
-def tree(
-    places: Mapping[int, tuple[float, float]],
-    parents: Mapping[int, int],
-    names: Mapping[int, str],
-    *,
-    widths: Mapping[int, float] | None = None,
-    lit: Sequence[int] = (),
-) -> str:
-    """Words at their places, a line from each to its parent; lit words and their lines have the accent."""
-    out = ""
-    for node, parent in parents.items():
-        if missing := {node, parent} - places.keys():
-            raise ValueError(f"Node {missing.pop()} has no place; there are {', '.join(map(str, places))}.")
-        stroke = "accent" if node in lit else "calm"
-        out += bend(places[parent], places[node], stroke, (widths or {}).get(node, 1.4))
-    for node, (x, y) in places.items():
-        out += word(
-            x, y + 4, names[node], 13, "accent" if node in lit else "ink", bold=node in lit, halo="paper"
-        )
     return out

@@ -1,8 +1,9 @@
 """A recurrent network along a sentence: states as columns of cells, and the words that it expects next.
 
->>> chain([60, 120, 180], 40, states)                  # columns of cells, an arrow from each to the next
->>> feeds([60, 120, 180], 140, 110)                    # arrows from the words below
->>> guesses(60, 20, [("eau", 0.94), ("lait", 0.02)])   # each word on a bar as long as its probability
+>>> states, xs = [[0.9, -0.2], [0.1, 0.4]], [60, 120]
+>>> columns = chain(xs, 40, states)  # of cells, and an arrow from each to the next
+>>> arrows = feeds(xs, 140, 110)  # from the words below
+>>> bars = guesses(60, 20, [("eau", 0.94), ("lait", 0.02)])  # as long as the probabilities
 """
 
 from __future__ import annotations

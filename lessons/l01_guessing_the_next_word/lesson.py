@@ -28,8 +28,6 @@ r"""
 """
 
 # %% kind="setup"
-from itertools import pairwise
-
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -41,10 +39,19 @@ from course_lib.teaching import check, explain, predict, quiz, start_lesson, you
 from course_lib.text import BOS, EOS, splits
 from course_lib.translation import load_shipped
 from lessons.l01_guessing_the_next_word import (
-    WordByWord, embedding_map, nearest_neighbours, ngrams, windows, word_classes,
+    WordByWord, embedding_map, key_picture, nearest_neighbours, ngrams, windows,
+    word_classes,
 )
 
 start_lesson("guessing_the_next_word", seed=1)
+
+# %% [markdown] kind="text"
+r"""
+This is where the lesson leads: a network that has learned from French text alone what comes after *(le) chat a bu le* (the cat drank the). On its way, it has given every word a vector of 64 numbers.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -276,7 +283,7 @@ The {term:learning rate} controls how long the step is. Repeating such steps is 
 $$ \frac{\partial L}{\partial w} = \frac{\partial L}{\partial z} \cdot \frac{\partial z}{\partial w} $$
 """
 
-# %% kind="diagram" name="chain" hide_input=true
+# %% kind="example" name="chain" hide_input=true
 x, logits = embeddings[chat], weight @ embeddings[chat]
 nudged_weight, nudged_logits = weight.clone(), logits.clone()
 nudged_weight[dort, 0] += 0.01
@@ -290,17 +297,9 @@ dz_dw = ((nudged_weight @ x)[dort] - logits[dort]) / 0.01
 dL_dz, dL_dw = (after_z - before) / 0.01, (after_w - before) / 0.01
 torch.testing.assert_close(dz_dw * dL_dz, dL_dw, atol=0.01, rtol=0)
 
-a, b, c = (fixed(number, 2).replace("-", "−") for number in (dz_dw, dL_dz, dL_dw))
-print("by nudging, the derivative of L with respect to z:", b)
-first, second, product = f"∂z/∂w = {a}", f"∂L/∂z = {b}", f"∂L/∂w = {a} · ({b}) = {c}"
-CHAIN = {"weight w": (0, 0), "logit z": (1, 0), "loss L": (2, 0)}
-CHAIN |= {first: (0.5, 1), second: (1.5, 1), product: (0, 2, 3)}
-views.diagram(
-    CHAIN, list(pairwise(["weight w", "logit z", "loss L"])), lit=product,
-    title="The chain rule: multiply the derivatives of the steps",
-    alt=f"A weight w determines the logit z, which determines the loss L. {first} and "
-    f"{second}; their product is {product}.",
-)
+print("by nudging, the derivative of z with respect to w:", fixed(dz_dw, 2))
+print("            the derivative of L with respect to z:", fixed(dL_dz, 2))
+print("their product, the derivative of L with respect to w:", fixed(dL_dw, 2))
 
 # %% [markdown] kind="text"
 r"""
@@ -457,18 +456,13 @@ Now we train on the real corpus of {printed:corpus/training set} sentences. The 
 - **A better update.** The {term:optimiser} decides how the gradients change the parameters. We use {term:Adam}, which gives each parameter its own step size; lesson 15 explains how.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {"four words": (0, 0), "embeddings": (1, 0), "hidden layer": (2, 0)}
-PARTS |= {"output layer": (3, 0), "softmax": (4, 0), "target": (4, 1), "loss": (5, 0.5)}
-order = ["four words", "embeddings", "hidden layer", "output layer", "softmax", "loss"]
-views.diagram(
-    PARTS, [*pairwise(order), ("target", "loss")], lit="hidden layer",
-    notes={
-        "embeddings": "concatenated", "hidden layer": "linear, tanh",
-        "output layer": "logits", "softmax": "probabilities",
-    },
-    title="The window MLP (2003)",
-)
+# %% [markdown] kind="text"
+r"""
+The picture shows the MLP that comes with the course. It is larger than ours, and it has one more linear layer, which turns the hidden layer into a vector like an embedding. So its output layer can use the embedding matrix as its weights.
+"""
+
+# %% kind="picture" name="window MLP" hide_input=true
+key_picture.draw("network")
 
 # %% kind="code"
 def learn(model, contexts, targets, *, rate, steps, batch=1024):

@@ -19,7 +19,14 @@ from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.sense import nouns_with, verb_frames
-from lessons.l01_guessing_the_next_word import measurements, nearest_neighbours, word_classes
+from course_lib.translation.shipped import shared
+from lessons.l01_guessing_the_next_word import (
+    key_picture,
+    measurements,
+    nearest_neighbours,
+    noun_map,
+    word_classes,
+)
 from lessons.l01_guessing_the_next_word.embeddings import embeddings_of, nouns_by_form
 from lessons.l01_guessing_the_next_word.floor import Recorded, Repeated, draw, log_probability
 from lessons.l01_guessing_the_next_word.kneser_ney import KneserNey, discounts_of
@@ -54,6 +61,27 @@ step = find_exercise("gradient_step").reference
 @cache
 def text() -> list[list[str]]:
     return [list(pair.tgt) for pair in all_splits().train]
+
+
+# ---- the key picture
+
+
+@torch.no_grad()
+def test_the_picture_shows_what_the_model_predicts_and_that_the_drinks_are_neighbours():
+    system, (window, places, sample) = shared("mlp_lm"), key_picture.numbers()
+    encode = system.tokenizer.encode
+    logits = system.model(torch.tensor([[BOS, *encode(f"le {key_picture.CONTEXT}")]]))[0, -1]
+    for word, probability in window.best:
+        assert probability == pytest.approx(logits.softmax(dim=-1)[encode(word)[0]].item(), abs=1e-4)
+    assert {word for word, _ in window.best} > set(noun_map.DRINKS)
+    nearest = nearest_neighbours(embeddings_of(list(places)), list(places))
+    for drink in noun_map.DRINKS:  # on the map, and in all 64 dimensions
+        on_the_map = sorted(places, key=lambda other, at=places[drink]: math.dist(places[other], at))[1]
+        assert {on_the_map, nearest[drink]} < set(noun_map.DRINKS)
+    text = " ".join(word for word, _ in sample[:-1])
+    ids = [BOS, *encode(text), EOS]
+    loss = F.cross_entropy(system.model(torch.tensor([ids[:-1]]))[0], torch.tensor(ids[1:]), reduction="sum")
+    assert -sum(math.log(p) for _, p in sample) == pytest.approx(loss.item(), rel=1e-3)
 
 
 # ---- what is stored is what comes out

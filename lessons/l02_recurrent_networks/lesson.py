@@ -38,11 +38,19 @@ from course_lib.teaching import yours
 from course_lib.text import BOS
 from course_lib.translation import load_shipped
 from lessons.l02_recurrent_networks import (
-    GradientTelephone, accuracy_with_the_same_middle, held_out_accuracy,
+    GradientTelephone, accuracy_with_the_same_middle, held_out_accuracy, key_picture,
     last_states, make_beginnings,
 )
 
 start_lesson("recurrent_networks", seed=2)
+
+# %% [markdown] kind="text"
+r"""
+A trained recurrent network reads a French sentence, *the cat drank the water because it was thirsty*. Follow it from left to right: each word changes the state, and from the state alone comes a probability for every possible next word.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -97,23 +105,11 @@ $$ h_t = \tanh\left(W x_t + U h_{t-1} + b\right) $$
 
 Remember that $\tanh$ hardly changes small numbers ($\tanh 0.1 = 0.0997$), while large ones end up close to 1 ($\tanh 3 = 0.995$).
 
-Every step uses the **same** $W$, $U$ and $b$. Because of this {term:weight sharing}, the number of weights doesn't depend on the length of the text. Drawing the loop as a chain, with one link per word, is called {term:unrolling}.
+Every step uses the **same** $W$, $U$ and $b$. Because of this {term:weight sharing}, the number of weights doesn't depend on the length of the text. Drawing the loop as a chain, with one link per word, is called {term:unrolling}. The chain below starts from $h_0 = 0$, which isn't drawn.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "h₀": (0, 0), "h₁": (1, 0), "h₂": (2, 0), "h₃": (3, 0), "loss": (4, 0),
-    "x₁": (1, 1), "x₂": (2, 1), "x₃": (3, 1),
-}
-ARROWS = [
-    ("h₀", "h₁"), ("h₁", "h₂"), ("h₂", "h₃"), ("h₃", "loss"),
-    ("x₁", "h₁"), ("x₂", "h₂"), ("x₃", "h₃"),
-]
-SHARED = {"h₁": "W, U, b", "h₂": "W, U, b", "h₃": "W, U, b"}
-views.diagram(
-    PARTS, ARROWS, lit=("h₁", "h₂", "h₃"), notes=SHARED,
-    title="An unrolled RNN: every step uses the same W, U and b",
-)
+# %% kind="picture" name="unrolled" hide_input=true
+key_picture.draw("state")
 
 # %% kind="quiz" track="core" contents="a short quiz"
 quiz("02", "hidden-state")

@@ -10,9 +10,9 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.teaching.exercises import find_exercise
-from course_lib.text.special import BOS
+from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
-from lessons.l02_recurrent_networks import measurements
+from lessons.l02_recurrent_networks import key_picture, measurements
 from lessons.l02_recurrent_networks.solutions import product_of_jacobians, read_sequence
 from tests.lesson_claims import (
     LessonText,
@@ -50,6 +50,22 @@ def test_the_prediction_depends_on_the_noun_until_a_second_noun_comes():
     cat, mouse = (il_and_elle_after(f"{noun} a bu l' eau parce qu'") for noun in ("le chat", "la souris"))
     assert mouse[1] < 0.5, "though elle is the only right answer"
     assert cat == pytest.approx(mouse, abs=0.05), "the prediction hardly depends on the subject"
+
+
+@torch.no_grad()
+def test_the_picture_shows_the_losses_of_the_model_and_its_surprise():
+    """The model runs step by step here."""
+    model, steps = shared("rnn_lm").model, key_picture.numbers()
+    tokens = [BOS, *shared("rnn_lm").tokenizer.encode(key_picture.SENTENCE), EOS]
+    state = model.start(1)
+    for token, after, step in zip(tokens[:-1], tokens[1:], steps, strict=True):
+        logits, state, _ = model.advance(state, torch.tensor([token]), with_weights=False)
+        assert step.loss == pytest.approx(F.cross_entropy(logits, torch.tensor([after])).item(), abs=1e-3)
+        torch.testing.assert_close(
+            torch.tensor(step.state), state["hidden"][0, 0, ::27], atol=1e-3, rtol=1e-3
+        )
+    assert max(steps, key=lambda step: step.loss).next == "chat"
+    assert (steps[5].word, steps[5].next) == ("l'", "eau") and steps[5].probability > 0.99
 
 
 def test_the_state_contains_the_gender_that_the_prediction_does_not_use():

@@ -40,9 +40,17 @@ from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import BOS
 from course_lib.translation import load_shipped
-from lessons.l03_lstm_and_gru import GateMixer, recall
+from lessons.l03_lstm_and_gru import GateMixer, key_picture, recall, unrolled_cell
 
 start_lesson("lstm_and_gru", seed=3)
+
+# %% [markdown] kind="text"
+r"""
+This is one step of a trained LSTM, a recurrent network with a second state, the *cell state*. It has just read *chat* (cat). Follow one number of the cell state from left to right: the thicker its line, the larger it is.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -70,31 +78,11 @@ Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell st
 
 At every step, the network computes the gates from the input and the hidden state, with linear layers followed by the {term:sigmoid} function σ, which maps any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. A recurrent network of this kind is called an {term:LSTM}, short for *long short-term memory*.
 
-The diagram shows one step. On the highlighted path from the old cell state to the new one, there is a product with the forget gate and a sum, but no matrix and no tanh.
+On the path from the old cell state to the new one, highlighted below, there is a product with the forget gate and a sum, but no matrix and no tanh.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "x, h": (0, 1), "old cell": (0, 3), "input gate": (1, 0), "candidate": (1, 1),
-    "forget gate": (1, 2), "output gate": (1, 3.9), "write": (2, 0.5),
-    "keep": (2, 2.5), "new cell": (3, 1.5), "new hidden": (4, 2.7),
-}
-ARROWS = [
-    ("x, h", "input gate"), ("x, h", "candidate"), ("x, h", "forget gate"),
-    ("x, h", "output gate"), ("input gate", "write"), ("candidate", "write"),
-    ("forget gate", "keep"), ("old cell", "keep"), ("write", "new cell"),
-    ("keep", "new cell"), ("new cell", "new hidden"), ("output gate", "new hidden"),
-]
-NOTES = {
-    "x, h": "input, hidden", "candidate": "tanh", "write": "×", "keep": "×",
-    "new cell": "+", "new hidden": "tanh, ×",
-} | dict.fromkeys(("input gate", "forget gate", "output gate"), "σ")
-views.diagram(
-    PARTS, ARROWS, lit=("old cell", "keep", "new cell"), notes=NOTES,
-    title="The path of the cell state",
-    alt="One LSTM step. Input and hidden state determine three gates and a candidate. "
-    "Highlighted: the old cell state is scaled and added to.",
-)
+# %% kind="picture" name="path of the cell state" hide_input=true
+key_picture.draw("cell state")
 
 # %% [markdown] kind="instructor"
 r"""
@@ -349,6 +337,14 @@ This looks like a clear win for the LSTM, but one sentence and one random seed p
 
 Both columns compare only *il* and *elle*. As lesson 02 mentioned, the mouse isn't typical: the RNNs prefer the right pronoun in most of these sentences. The last noun always has the right gender there, so they don't need to remember the subject. The last column is a fairer test: it compares feminine with masculine subjects, followed by the same words. Every LSTM is better than every RNN in both columns, and the RNNs' predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
 """
+
+# %% [markdown] kind="text" track="short"
+r"""
+How does this LSTM remember the subject? The picture follows the number of its cell state that matters most for the choice between *il* and *elle*, with the gates that the trained network computes at each word.
+"""
+
+# %% kind="picture" name="unrolled cell" hide_input=true track="short"
+unrolled_cell.draw()
 
 # %% [markdown] kind="text" track="core" contents="confidence intervals, perplexities, and the same prediction with your own LSTM step"
 r"""

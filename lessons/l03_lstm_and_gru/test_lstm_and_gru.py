@@ -13,7 +13,9 @@ from torch.nn import functional as F
 from course_lib.formatting import fixed
 from course_lib.layers.cells import lstm_cell
 from course_lib.teaching.exercises import find_exercise
-from lessons.l03_lstm_and_gru import measurements, recall
+from course_lib.translation.shipped import shared
+from lessons.l03_lstm_and_gru import measurements, recall, trained_cell, unrolled_cell
+from lessons.l03_lstm_and_gru.gender_cell import sentences
 from tests.lesson_claims import (
     LessonText,
     assert_measured_again,
@@ -179,6 +181,24 @@ def test_lag_40_is_learned_with_the_designed_bias_or_a_curriculum():
     assert usual[-20:].mean() == pytest.approx(math.log(10), abs=0.1) and usual_accuracy < 0.2
     assert accuracy > 0.8 and with_curriculum > 0.8
     assert LESSON.asked("your-bias").right == [1]
+
+
+# ---- the pictures
+
+
+@torch.no_grad()
+def test_the_pictures_show_what_torchs_lstm_computes_and_the_recorded_swap():
+    model, (best, (he, she)) = shared("lstm_lm").model, trained_cell.numbers()
+    hidden, (_, cell) = model.recurrent.layers[0][0](model.words.target(sentences([trained_cell.PAIR])))
+    for row, run in enumerate((he, she)):
+        shown = torch.tensor([step.hidden for step in run.steps])
+        torch.testing.assert_close(shown, hidden[row, :, best], atol=1e-4, rtol=1e-4)
+        assert run.steps[-1].cell == pytest.approx(cell[0, row, best].item(), abs=1e-4)
+        assert run.next["elle"] == pytest.approx(STORED["elle"]["lstm_lm"][trained_cell.PAIR[row]], abs=1e-4)
+    moved = (he.swapped - he.next["elle"] - she.swapped + she.next["elle"]) / 2
+    assert moved == pytest.approx(STORED["gender cell"]["pairs"]["chat, souris"], abs=1e-3)
+    assert he.steps[2].forget < 0.5 < 0.9 < she.steps[2].forget and best == STORED["gender cell"]["best cell"]
+    assert 80 <= len(unrolled_cell.draw().alt) <= 350
 
 
 # ---- answers of the quiz

@@ -41,10 +41,18 @@ from course_lib.text import BOS, EOS, PAD, generate, splits, translations_of
 from course_lib.translation import load_shipped
 from lessons.l04_encoder_decoder import (
     Scripted, by_length, context_vectors, fit_readout, fraction_found, held_out_pairs,
-    make_texts, read_scores, short_batches, small_seq2seq, words_in,
+    key_picture, make_texts, read_scores, short_batches, small_seq2seq, words_in,
 )
 
 start_lesson("encoder_decoder", seed=4)
+
+# %% [markdown] kind="text"
+r"""
+A trained translator at work. On the left, one network processes the English sentence; on the right, another generates the French one, word by word. Look at what passes from the first to the second.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -71,18 +79,8 @@ An encoder made of {term:convolutions} had been published a year earlier; lesson
 Two special tokens mark where a sentence begins and ends. You know both from lesson 01. The last token of the source is {term:EOS} (*end of sentence*, `</s>`), so the encoder can tell that the sentence is complete. The decoder's first input is {term:BOS} (*beginning of sentence*, `<s>`). When the translation is complete, the decoder generates EOS itself, so the target can have any length.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "source, EOS": (0, 1), "encoder": (1, 1), "context vector": (2, 1),
-    "decoder": (3, 1), "next word": (4, 1), "previous word": (3, 0),
-}
-ARROWS = [
-    ("source, EOS", "encoder"), ("encoder", "context vector"),
-    ("context vector", "decoder"), ("decoder", "next word"),
-    ("previous word", "decoder"),
-]
-NOTES = {"previous word": "first: BOS", "next word": "last: EOS"}
-views.diagram(PARTS, ARROWS, lit="context vector", notes=NOTES, title="Encoder-decoder")
+# %% kind="picture" name="context vector" hide_input=true
+key_picture.draw("context vector")
 
 # %% [markdown] kind="text"
 r"""

@@ -11,11 +11,11 @@ import torch
 
 from course_lib.models.registry import n_parameters
 from course_lib.results import runs
-from course_lib.text.special import EOS
+from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
 from course_lib.translation.shipped import shared
-from lessons.l04_encoder_decoder import exercises
+from lessons.l04_encoder_decoder import exercises, key_picture
 from lessons.l04_encoder_decoder.measurements import SYSTEMS, measure
 from lessons.l04_encoder_decoder.readout import (
     GROUPS,
@@ -42,6 +42,24 @@ LENGTHS = ("1–5", "6–10", "11–15", "16–20")
 LONGEST = ("scores", "test", "by_length", "16–20", "exact")
 SIZES = ("32", "64", "128", "256", "512")
 STORED = L.stored()
+
+
+# ---- the key picture
+
+
+@torch.no_grad()
+def test_the_picture_shows_the_vector_and_the_translation_of_the_model():
+    """The model reads and decodes whole sentences here; the picture goes step by step."""
+    system, (encoder, context, decoder) = shared("seq2seq"), key_picture.numbers()
+    source = [*system.tokenizer.encode(key_picture.SOURCE), EOS]
+    memory = system.model.encode(torch.tensor([source]), torch.tensor([len(source)]))
+    for name, rows in memory.items():
+        torch.testing.assert_close(torch.tensor(context[name]), rows[0], atol=1e-4, rtol=1e-3)
+    assert sum(map(torch.numel, memory.values())) == 400 and encoder[-1].word == "</s>"
+    target = [BOS, *system.tokenizer.encode("le chat dort")]
+    best = system.model.decode(memory, torch.tensor([target]))[0].softmax(dim=-1).max(dim=-1).values[0]
+    assert [step.guesses[0][1] for step in decoder] == pytest.approx(best.tolist(), abs=1e-3)
+    assert system(key_picture.SOURCE).target == " ".join(step.guesses[0][0] for step in decoder[:-1])
 
 
 # ---- measurements

@@ -32,13 +32,21 @@ r"""
 import torch
 from torch.nn import functional as F
 
-from course_lib import views
 from course_lib.teaching import check, predict, quiz, start_lesson, yours
 from lessons.l05_distance_between_words import (
-    PathRace, draw_stacks, random_lstm, random_rnn, random_stack,
+    PathRace, draw_stacks, key_picture, landscape, random_lstm, random_rnn,
+    random_stack,
 )
 
 start_lesson("distance_between_words", seed=5)
+
+# %% [markdown] kind="text"
+r"""
+To translate *it* into French, a network has to know about *cat*. In three kinds of network, that takes paths of different length. Each *hop* passes information on, from one state or layer to the next.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -210,7 +218,7 @@ We compare four networks on sentences of 33 words. All of them have random weigh
 - a plain RNN;
 - an LSTM whose forget gates are set close to 1 (a bias of 4 gives $\sigma(4) \approx 0.98$), so that it keeps most of its cell state at every step.
 
-Each curve is the average over three random seeds, divided by its maximum. Values below one millionth are drawn as one millionth.
+Each curve is the average over three random seeds, divided by its maximum.
 """
 
 # %% kind="code" name="networks"
@@ -232,15 +240,8 @@ r"""
 
 # %% kind="predict" hide_input=true
 means = {name: rows.mean(dim=0) for name, rows in influences.items()}
-curves = {name: (row / row.max()).clamp(min=1e-6) for name, row in means.items()}
-figure = views.lines(
-    range(33), curves, log_y=True,
-    x_name="position of the word", y_name="influence (maximum = 1)",
-    title="Influence of each word on the last output",
-    alt="16 layers: a peak in the middle, thousands of times higher than both ends. "
-    "4 dilated layers, LSTM: nearly flat. RNN: falls from the last word to the first.",
-)
-predict("05", "who-is-heard", figure)
+curves = {name: row / row.max() for name, row in means.items()}
+predict("05", "who-is-heard", landscape.draw(curves))
 
 # %% [markdown] kind="instructor"
 r"""

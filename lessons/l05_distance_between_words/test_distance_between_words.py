@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from lessons.l05_distance_between_words import key_picture, landscape
 from lessons.l05_distance_between_words.measurements import SIXTEEN_LAYERS, count_paths, measure
 from lessons.l05_distance_between_words.random_networks import random_lstm, random_rnn, random_stack
 from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, numbers_of_right
@@ -54,6 +55,20 @@ def test_the_influence_follows_the_root_of_the_number_of_paths(influence):
 
 def test_outside_the_receptive_field_the_influence_is_zero(influence):
     assert (influence(random_stack([1] * 8, 0)) > 0).tolist() == [False] * 16 + [True] * 17
+
+
+def test_the_pictures_count_hops_as_gradients_do(influence):
+    """The fewest layers with which an output depends on the word: cat for it, then the first for the last."""
+    distance = key_picture.END - key_picture.START
+    for name, dilations in (("windows", [1] * 9), ("dilated", [1, 3, 9])):
+        reaches = [
+            influence(random_stack(dilations[:n], 0), distance + 1)[0] > 0
+            for n in range(1, 1 + len(dilations))
+        ]
+        assert len(key_picture.numbers()[name]) == 1 + reaches.index(True)
+    for name, dilations in (("16 layers", [1] * 16), ("4 dilated layers", [1, 3, 9, 27])):
+        assert influence(random_stack(dilations, 0))[0] > 0 == influence(random_stack(dilations[:-1], 0))[0]
+        assert landscape.HOPS[name] == len(dilations)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -30,8 +30,6 @@ r"""
 """
 
 # %% kind="setup"
-import random
-
 import torch
 
 from course_lib import views
@@ -40,10 +38,18 @@ from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yo
 from course_lib.text import TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l07_score_functions import (
-    ScoreZoo, WindowLab, onto_the, onto_the_noun, predictor,
+    ScoreZoo, WindowLab, key_picture, onto_the, onto_the_noun, predictor,
 )
 
 start_lesson("score_functions", seed=7)
+
+# %% [markdown] kind="text"
+r"""
+Four translators differ only in how the decoder scores the words of the source. Each line is an attention weight: the thicker, the larger. By the end of the full lesson, you'll know which map is which, and which questions a map can't answer.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -146,32 +152,19 @@ Bahdanau's decoder attends with its **previous** state and then updates the stat
 "Bahdanau adds, Luong multiplies" describes only the last row.
 """
 
-# %% kind="diagram" hide_input=true track="core"
-PARTS = {
-    "encoder states": (0, 0), "previous word": (0, 1), "previous h~": (0, 2),
-    "new state": (1, 1.5), "scores": (2, 0.75), "attention weights": (3, 0.75),
-    "context": (4, 0.75), "h~": (5, 1), "next word": (6, 1),
-}
-ARROWS = [
-    ("previous word", "new state"), ("previous h~", "new state"),
-    ("encoder states", "scores"), ("new state", "scores"),
-    ("scores", "attention weights"), ("attention weights", "context"),
-    ("encoder states", "context"), ("context", "h~"), ("new state", "h~"),
-    ("h~", "next word"),
-]
-views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
+# %% kind="picture" hide_input=true track="core" contents="one step of Luong's decoder as a picture"
+key_picture.draw("step")
 
 # %% [markdown] kind="text" contents="four attention maps to tell apart, and a puzzle"
 r"""
 ## 4 · Four maps without labels
 
-We trained Luong's translator four times, each time with a different score: dot, general, concat and location. The models have nearly the same number of parameters, were trained in the same way, and all translate the sentence below correctly. Here are their attention weights, in random order. Which is which?
+We trained Luong's translator four times, each time with a different score: dot, general, concat and location. The models have nearly the same number of parameters, were trained in the same way, and all translate the sentence below correctly. Here are their attention weights, in the same order as in the first picture. Which is which?
 """
 
 # %% kind="see" name="blind" hide_input=true
-NAMES = ("dot", "general", "concat", "location")
+NAMES, BLIND = key_picture.NAMES, key_picture.BLIND  # BLIND is shuffled
 SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
-BLIND = random.Random(5).sample(NAMES, 4)  # shuffled, the same for everyone
 systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
 translations = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
 weights = {name: translations[name].weights[0, 0] for name in NAMES}
@@ -209,6 +202,8 @@ r"""
 
 # %% [markdown] kind="text"
 r"""
+So map 1 is concat, map 2 location, map 3 general and map 4 dot, in the first picture, too.
+
 Look at the three articles. General attends to *the*, as in the true alignment. Dot attends to the **noun**: at *la* to *woman*, at the first *le* to *bridge*, and at the second to *cake*. Concat divides its attention between *the* and the noun.
 
 Dot does this in other sentences too. The 1,000 test sentences contain {result:lesson_07/articles, from the start/all:,.0f} articles that translate *the*. For {result:lesson_07/articles, from the start/attends most to the noun, min:.0p} to {result:lesson_07/articles, from the start/attends most to the noun, max:.0%} of them, depending on the random seed, dot attends most to the noun. And yet, given the correct previous words, it predicts every one of these articles correctly. Is its attention wrong?

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from functools import cache
 from types import SimpleNamespace
 
@@ -11,8 +10,10 @@ import torch
 
 from course_lib.layers import scores
 from course_lib.results import runs
+from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
 from course_lib.translation.shipped import shared
+from lessons.l07_score_functions import key_picture, luong_step
 from lessons.l07_score_functions.article_counts import DIRECTIONS, count_forced
 from lessons.l07_score_functions.exercises import COUNT_ARTICLES
 from lessons.l07_score_functions.forcing import (
@@ -68,7 +69,7 @@ def test_the_parameters_of_each_score_follow_from_the_widths_in_the_text():
 def blind() -> dict:
     """The names that the cell with the maps defines."""
     names = {
-        "random": random,
+        "key_picture": key_picture,
         "load_shipped": shared,
         "views": SimpleNamespace(gallery=lambda *maps, **options: None),
     }
@@ -265,3 +266,28 @@ def test_which_scores_take_a_query_and_keys_of_different_widths():
 
     asked = L.asked("widths-that-differ")
     assert asked.right == indices_of_true(*(can_be_used(option.text) for option in asked.options))
+
+
+# ---- the key picture
+
+
+def test_the_maps_are_those_of_a_teacher_forced_pass_and_all_four_systems_agree():
+    correct = "le chat a bu l' eau parce qu' il avait soif"
+    for name in NAMES:
+        system, (english, french, weights) = shared(f"luong_{name}"), key_picture.numbers()[name]
+        assert [" ".join(english), " ".join(french)] == [f"{key_picture.SENTENCE} </s>", f"{correct} </s>"]
+        batch = make_batch(*([system.tokenizer.encode(text)] for text in (key_picture.SENTENCE, correct)))
+        with torch.no_grad():
+            forced = system.model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)["cross"]
+        assert torch.allclose(forced[0, 0, 0], weights, atol=1e-4)
+
+
+def test_the_step_of_the_decoder_is_the_last_one_of_a_teacher_forced_pass():
+    system, step = shared("luong_dot"), luong_step.numbers()
+    batch = make_batch(*([system.tokenizer.encode(text)] for text in (luong_step.SOURCE, luong_step.BEFORE)))
+    inputs = batch.src, batch.src_lengths, batch.tgt_in
+    with torch.no_grad():
+        logits, weights = system.model(*inputs)[0, -1], system.model.attention_weights(*inputs)["cross"]
+    assert torch.allclose(weights[0, 0, 0, -1], step["scores"].softmax(dim=0), atol=1e-4)
+    assert system.tokenizer.decode([int(logits.argmax())]) == luong_step.NEXT
+    assert torch.allclose(logits.softmax(dim=-1), step["next"], atol=1e-4)

@@ -38,9 +38,17 @@ from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yo
 from course_lib.text import make_batch
 from course_lib.translation import load_shipped
 from lessons.l08_query_key_value import SaturationLab, SoftDictionary, WhoAttends
-from lessons.l08_query_key_value import spreads
+from lessons.l08_query_key_value import key_picture, spreads
 
 start_lesson("query_key_value", seed=8)
+
+# %% [markdown] kind="text"
+r"""
+Suppose that you'd like something sweet and rather crunchy. This wish is a *query*. Each dish on the menu has a *key*, which says how sweet and how crunchy it is, and a *value*, which says what it contains.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -135,7 +143,7 @@ Ice cream gets more than 75%, because $e^3 \approx 20$ is about seven times as l
 
 # %% [markdown] kind="text" track="core" contents="a larger menu to explore, with a prediction"
 r"""
-Here is a larger menu in two planes: the keys on the left, and the values on the right, of which you see sugar and fat. Take hold of the query and drag it, or move it with the arrow keys. You can also change the {term:temperature}, which divides all scores before the softmax, as in lesson 01, and the *value* of one dish: with triple cream, the waffle has three times as much fat. Make a prediction first, then try to reach the three goals. Can the context vector leave the polygon of the values?
+Here is the larger menu from the start of this lesson again: the keys on the left, and the values on the right, of which you see sugar and fat. Take hold of the query and drag it, or move it with the arrow keys. You can also change the {term:temperature}, which divides all scores before the softmax, as in lesson 01, and the *value* of one dish: with triple cream, the waffle has three times as much fat. Make a prediction first, then try to reach the three goals. Can the context vector leave the polygon of the values?
 """
 
 # %% [markdown] kind="instructor"
@@ -231,24 +239,11 @@ For many queries at once, this gives the central formula of the paper, {term:sca
 
 $$ \text{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V $$
 
-The rows of $Q$ are the queries, the rows of $K$ the keys and the rows of $V$ the values. The softmax is applied to each row of scores, so the attention weights of each query sum to 1.
+The rows of $Q$ are the queries, the rows of $K$ the keys and the rows of $V$ the values. The softmax is applied to each row of scores, so the attention weights of each query sum to 1. Here is an example with all its numbers. Section 4 explains the faded upper half, where Q, K and V come from.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "queries": (0, 0), "keys": (0, 1), "values": (0, 2),
-    "scores": (1, 0.5), "÷ √d_k": (2, 0.5), "softmax": (3, 0.5),
-    "weighted sums": (4, 1), "context vectors": (5, 1),
-}
-ARROWS = [
-    ("queries", "scores"), ("keys", "scores"), ("scores", "÷ √d_k"),
-    ("÷ √d_k", "softmax"), ("softmax", "weighted sums"),
-    ("values", "weighted sums"), ("weighted sums", "context vectors"),
-]
-NOTES = {"softmax": "attention weights"}
-views.diagram(
-    PARTS, ARROWS, lit="÷ √d_k", notes=NOTES, title="Scaled dot-product attention"
-)
+# %% kind="picture" hide_input=true
+key_picture.draw("scores")
 
 # %% [markdown] kind="instructor"
 r"""
@@ -371,7 +366,13 @@ r"""
 ## 4 · Three matrices: W_Q, W_K and W_V
 
 In lesson 06, the query came from the decoder, and the keys and values came from the encoder. In the Transformer, every word of a sentence can play all three roles. Three learned matrices turn its vector $x$, whose width is called {term:d_model}, into a query $W_Q x$, a key $W_K x$ and a value $W_V x$. Such a product is called a {term:projection}. $W_Q$ and $W_K$ have the shape (d_k, d_model), and $W_V$ has the shape (d_v, d_model). In code, `x` has one row per word, so the queries are `x @ w_q.T`.
+"""
 
+# %% kind="picture" hide_input=true
+key_picture.draw("projections")
+
+# %% [markdown] kind="text"
+r"""
 Why do queries and keys need two matrices? With one matrix $W$ for both, the score of word $i$ for word $j$ would be $(W x_i) \cdot (W x_j)$. This doesn't change if you swap $i$ and $j$, so the scores would be symmetric. But what a word looks for is usually not what it contains: a pronoun looks for a noun, while the noun doesn't have to look for the pronoun. In the next cell, two numbers describe whether a word is a noun or a pronoun, and we set the matrices by hand so that pronouns look for nouns.
 """
 

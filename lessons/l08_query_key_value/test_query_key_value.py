@@ -9,7 +9,9 @@ from course_lib.layers.scores import dot, scaled_dot
 from course_lib.models.registry import build, make_config
 from course_lib.results import runs
 from course_lib.text.batch import make_batch
+from course_lib.translation.masking import mask_without
 from course_lib.translation.shipped import shared
+from lessons.l08_query_key_value import attention_grids, key_picture
 from lessons.l08_query_key_value.measurements import measure
 from lessons.l08_query_key_value.score_spread import spreads
 from lessons.l08_query_key_value.solutions import soft_lookup
@@ -194,3 +196,25 @@ def test_a_changed_value_moves_the_context_alone():
         context and weights, context and not weights, weights and not context, not (context or weights)
     )
     assert L.asked("change-one-value").right == expected
+
+
+def test_the_grids_are_nearly_the_head_of_the_transformer_and_agree_with_torch():
+    step = {name: torch.from_numpy(matrix) for name, matrix in attention_grids.numbers().items()}
+    context = torch.nn.functional.scaled_dot_product_attention(*(step[name][None] for name in "QKV"))[0]
+    assert torch.allclose(context, step["context"], atol=0.1)
+    transformer = shared("transformer")
+    src = make_batch([transformer.tokenizer.encode(attention_grids.SENTENCE)], [[]]).src
+    with torch.no_grad():
+        _, weights = transformer.model.run_encoder(src, mask_without([], src.shape[1]), with_weights=True)
+    difference = (weights["encoder"][0, 0, attention_grids.HEAD] - step["weights"]).abs().max()
+    assert difference < 0.08 and "less than 0.08" in attention_grids.PROVENANCE[-1]
+
+
+def test_no_dish_of_the_key_picture_matches_exactly_and_the_lookup_is_a_mixture():
+    query, keys, values = (
+        torch.tensor(numbers, dtype=torch.float32)
+        for numbers in (key_picture.QUERY, key_picture.KEYS, key_picture.VALUES)
+    )
+    context, weights = soft_lookup(query / key_picture.TEMPERATURE, keys, values)
+    assert not (keys == query).all(dim=1).any() and weights.topk(2).values.min() > 0.3
+    assert torch.allclose(context, torch.tensor(key_picture.numbers()[2]).float(), atol=1e-3)

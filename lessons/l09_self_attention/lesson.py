@@ -37,11 +37,19 @@ from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yo
 from course_lib.text import TEST_SIZES, splits, translations_of
 from course_lib.translation import load_shipped
 from lessons.l09_self_attention import (
-    CloseAWord, decode_states, masked_translation, minimal_pairs,
+    CloseAWord, decode_states, key_picture, masked_translation, minimal_pairs,
     source_states, take_apart, translate_isolated, uniform_attention,
 )
 
 start_lesson("self_attention", seed=9)
+
+# %% [markdown] kind="text"
+r"""
+The two articles in *the white cats see the small dog* are the same word, but French needs *les* for one and *le* for the other. So each of them has to find its noun. Read the picture from top to bottom: each word in blue attends to all the words in orange, and the thicker the line, the larger the attention weight.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -63,7 +71,7 @@ Let's describe each word with two numbers, one for water and one for money: *the
 
 1. **Equal weights.** In *the river bank*, the mean is about (1.3, 0.3). This contains some water, but all three words get the same vector.
 2. **Fixed weights.** Half of *bank* plus half of the previous word is (2, 0.5). But in *river and bank*, the previous word is *and*.
-3. **Weights computed from the words.** The dot products of *bank* with *the*, *river* and *bank* are 0, 3 and 2. A softmax turns these scores into attention weights of about 0.04, 0.70 and 0.26, so *bank* becomes $0.04\,(0, 0) + 0.70\,(3, 0) + 0.26\,(1, 1) \approx (2.4, 0.3)$.
+3. **Weights computed from the words.** The dot products of *bank* with *the*, *river* and *bank* are 0, 3 and 2. A softmax turns these scores into attention weights of about 0.04, 0.71 and 0.26, so *bank* becomes $0.04\,(0, 0) + 0.71\,(3, 0) + 0.26\,(1, 1) \approx (2.4, 0.3)$.
 
 > **Before you run the cell:** which vector will *bank* get from the third method in *river and bank*, and in *the money bank* if *money* is (0, 3)?
 """
@@ -102,7 +110,7 @@ r"""
 $$ Q = X W_Q^\top \qquad K = X W_K^\top \qquad V = X W_V^\top \qquad\quad \text{outputs} = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V $$
 """
 
-# %% [markdown] kind="formula" track="core" contents="a table of the shapes and a diagram"
+# %% [markdown] kind="formula" track="core" contents="a table of the shapes"
 r"""
 | symbol | in code | shape | in our Transformer |
 |---|---|---|---|
@@ -112,20 +120,6 @@ r"""
 | softmax(…) | `weights` | (words, words) | 10 × 10 |
 | outputs | `outputs` | (words, d_v) | 10 × 16 |
 """
-
-# %% kind="diagram" hide_input=true track="core"
-PARTS = {
-    "words x": (0, 1), "queries": (1, 0), "keys": (1, 1), "values": (1, 2),
-    "scores": (2, 0.5), "attention weights": (3, 0.5), "outputs": (4, 1),
-}
-ARROWS = [
-    ("words x", "queries"), ("words x", "keys"), ("words x", "values"),
-    ("queries", "scores"), ("keys", "scores"), ("scores", "attention weights"),
-    ("attention weights", "outputs"), ("values", "outputs"),
-]
-views.diagram(
-    PARTS, ARROWS, lit=("words x", "queries", "keys", "values"), title="Self-attention"
-)
 
 # %% kind="code"
 # (queries, keys, values) -> context vectors, attention weights

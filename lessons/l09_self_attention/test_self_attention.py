@@ -8,11 +8,14 @@ import pytest
 import torch
 
 from course_lib.layers.attention import attend
+from course_lib.layers.scores import dot
 from course_lib.results import runs
 from course_lib.translation.shipped import shared
+from lessons.l09_self_attention import key_picture
 from lessons.l09_self_attention.interventions import (
     decode_states,
     source_states,
+    take_apart,
     translate_isolated,
     uniform_attention,
 )
@@ -72,7 +75,7 @@ def test_bank_in_two_dimensions():
         return weights, weights @ x
 
     weights, vectors = outputs(the, river, bank)
-    assert weights[2].tolist() == pytest.approx([0.04, 0.70, 0.26], abs=0.006)
+    assert weights[2].tolist() == pytest.approx([0.04, 0.71, 0.26], abs=0.006)
     assert vectors[2].tolist() == pytest.approx([2.4, 0.3], abs=0.05)
     assert weights[1, 1] > 0.99  # river attends to itself
     torch.testing.assert_close(outputs(river, the, bank)[1][2], vectors[2])
@@ -233,3 +236,26 @@ def test_the_numbers_of_the_quiz():
     assert L.asked("layer-by-hand").answer == outputs[1].item()
     words = torch.randn(20, 3)
     assert L.asked("scores-of-twenty").answer == attend(words, words, words)[1].numel()
+
+
+# ---- the key picture
+
+
+def test_in_no_other_head_of_the_encoder_does_the_attend_more_to_its_noun():
+    weights, shares, moved = key_picture.numbers()
+    maps = {}
+    for head in HEADS:
+        x, w_q, w_k, w_v = take_apart(transformer(), key_picture.SENTENCE, head)
+        maps[head] = attend(x @ w_q.T, x @ w_k.T, x @ w_v.T)[1]
+    to_noun = {
+        head: sum(own[asks, noun] for asks, noun in key_picture.ARTICLES.items())
+        for head, own in maps.items()
+    }
+    assert max(to_noun, key=to_noun.get) == f"{key_picture.LAYER}.{key_picture.HEAD}" == "2.0"
+    assert torch.allclose(maps["2.0"], weights, atol=1e-4)
+    assert all(weights[asks].argmax() == noun for asks, noun in key_picture.ARTICLES.items())
+    x = torch.tensor(list(key_picture.VECTORS.values()))
+    context, own = attend(x, x, x, score=dot)
+    assert torch.allclose(own[2], torch.tensor(shares).float()) and moved == pytest.approx(
+        context[2].tolist()
+    )

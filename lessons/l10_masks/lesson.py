@@ -22,7 +22,7 @@ After this lesson you can
 
 # %% [markdown] kind="instructor"
 r"""
-**Open with (2 min)** a table on the board: rows are queries, columns are keys, four words and two paddings. "Which cells should be forbidden?" Expected: the columns of the padding. Someone usually crosses out their rows too; leave that open until section 3.
+**Open with (2 min)** a table on the board: rows are queries, columns are keys, four words and two paddings. "Which cells should be forbidden?" Expected: the columns of the padding. Someone usually crosses out their rows too; let them compare with the first picture. Section 3 says why these rows stay.
 
 **If time is short,** leave out the exercise of section 3 and the second half of section 5. Keep the leak in section 2.
 """
@@ -38,9 +38,17 @@ from course_lib.formatting import fixed
 from course_lib.teaching import check, explain, predict, quiz, start_lesson, yours
 from course_lib.text import BOS, EOS, PAD
 from course_lib.translation import load_shipped
-from lessons.l10_masks import MaskPainter, toy_rows, train
+from lessons.l10_masks import MaskPainter, key_picture, toy_rows, train
 
 start_lesson("masks", seed=10)
+
+# %% [markdown] kind="text"
+r"""
+Two kinds of positions must stay hidden: padding, which only fills up the batch, and later words, which a language model has to predict. In each grid, the rows attend to the columns. Blue is the attention of a trained head, and cells with a stroke are masked.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -104,19 +112,8 @@ So we set masked scores to $-\infty$ before the softmax, because $e^{-\infty} = 
 Both methods fail if *all* keys of a query are masked, for example in an empty sentence, which consists of padding only. The softmax of nothing but $-\infty$ is $0/0$, which is **NaN** (not a number). In the mask painter, a single such row turns every prediction into NaN, because in the next layer all words attend to that position. A safe remedy is to give such a row finite scores before the softmax, and to set its attention weights to 0 afterwards.
 """
 
-# %% kind="diagram" hide_input=true track="core" contents="a diagram of attention with a mask"
-PARTS = {
-    "queries": (0, 0), "keys": (0, 1), "scores": (1, 0.5), "mask": (1, 1.5),
-    "masked scores": (2, 0.5), "attention weights": (3, 0.5), "values": (3, 1.5),
-    "context vectors": (4, 0.5),
-}
-ARROWS = [
-    ("queries", "scores"), ("keys", "scores"), ("scores", "masked scores"),
-    ("mask", "masked scores"), ("masked scores", "attention weights"),
-    ("attention weights", "context vectors"), ("values", "context vectors"),
-]
-LIT = ("mask", "masked scores")
-views.diagram(PARTS, ARROWS, lit=LIT, title="Attention with a mask")
+# %% kind="picture" hide_input=true track="core" contents="the padding mask, with the attention of a trained head"
+key_picture.draw("padding")
 
 # %% [markdown] kind="instructor"
 r"""
@@ -157,7 +154,13 @@ r"""
 A language model predicts the next word. With self-attention, a single forward pass over a sentence gives a prediction at every position: position $i$ predicts word $i + 1$. As in lesson 04, this is {term:teacher forcing} with a {term:shifted target}.
 
 But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones. Likewise, in a causal convolution (lesson 05), the window of each word ends with that word.
+"""
 
+# %% kind="picture" hide_input=true
+key_picture.draw("causal")
+
+# %% [markdown] kind="text"
+r"""
 Here is a very small language model. It has an embedding for each word and one attention layer, **yours**. Three details belong to later lessons, and you can ignore them here: a table of `positions` (11), the sum `x + context` (13), and the second use of the embedding matrix, for the logits (14). The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
 """
 
@@ -343,7 +346,13 @@ A Transformer that translates (lesson 14) uses attention in three ways, with the
 In {term:cross-attention}, the queries come from the target, and the keys and values from the source. This is the attention of lesson 06 with the formula of lesson 08. It needs no causal mask, because the whole source is known before the first target word is generated.
 
 A {term:padding mask} hides padding as **keys**, never as queries. What a padding position itself attends to doesn't matter: no word attends to it, and the loss ignores its prediction. Two masks are combined with `&`, since a query may attend to a key only if both masks allow it.
+"""
 
+# %% kind="picture" hide_input=true
+key_picture.draw("both")
+
+# %% [markdown] kind="text"
+r"""
 A mask doesn't need the full shape of the scores, as long as it {term:broadcasting|broadcasts} to it: the shapes are compared from the last axis backwards, and an axis that is missing or has size 1 is repeated.
 
 | mask | shape | is the same for |

@@ -11,10 +11,12 @@ import torch
 
 from course_lib.formatting import fixed
 from course_lib.layers.attention import attend
-from course_lib.layers.masks import causal_mask
+from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.translation.shipped import load_shipped, shared
+from lessons.l10_masks import key_picture
 from lessons.l10_masks.exercises import MASKED_ATTENTION, TRANSLATOR_MASKS, one_step_ahead
+from lessons.l10_masks.mask_painter import BOTH, CAUSAL, N_REAL, PADDING, padded_sentence
 from lessons.l10_masks.measurements import measure
 from lessons.l10_masks.small_language_model import toy_rows, train
 from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means, seeds
@@ -173,3 +175,22 @@ def test_masks_are_joined_so_that_both_allow_it():
     assert L.asked("joined-masks").right == indices_of_true(*(torch.equal(mask, allowed) for mask in joined))
     weight_of = [(torch.tensor([0.0, score]).softmax(0)[1] == 0).item() for score in (-torch.inf, 0.0)]
     assert weight_of == [True, False] and L.asked("minus-infinity-why").right == [0]
+
+
+def test_the_key_picture_has_the_weights_of_the_model_under_the_masks_of_the_library():
+    model, n = shared("transformer_lm").model, len(key_picture.WORDS)
+    block = model.stack.blocks[0]
+    padding, causal = padding_mask(torch.tensor([N_REAL]), n), causal_mask(n)
+    with torch.no_grad():
+        x = block.around_attention.before(
+            model.positions.add(model.words.target(padded_sentence()[None, :n]))
+        )
+        for name, mask in {
+            PADDING: padding.expand(1, n, n),
+            CAUSAL: causal[None],
+            BOTH: padding & causal,
+        }.items():
+            weights = block.attention(x, mask=mask[:, None], with_weights=True)[1][0, key_picture.HEAD]
+            shown = torch.from_numpy(key_picture.numbers()[name])
+            assert torch.equal(shown.isfinite(), mask[0])
+            assert torch.allclose(shown.nan_to_num().float(), weights, atol=1e-4)

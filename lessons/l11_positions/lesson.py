@@ -37,9 +37,23 @@ from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yo
 from course_lib.text import TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l11_positions import ClockHands, attend_with, attention_layers, count_right
-from lessons.l11_positions import encode_pairs, exact_by_length, percent_exact
+from lessons.l11_positions import encode_pairs, exact_by_length
+from lessons.l11_positions import key_picture, percent_exact
 
 start_lesson("positions", seed=11)
+
+# %% [markdown] kind="text"
+r"""
+There are two ways to tell a Transformer where a word is. Our translator adds the same 64 numbers to every word at that position; newer models rotate each query and key instead.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
+
+# %% kind="picture" name="here" hide_input=true track="short"
+views.transformer_map(
+    "positions", "Every word gets its position before the first block."
+)
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -222,19 +236,8 @@ r"""
 | "sinusoidal encodings are learned" | M37 | Count the parameters: there are none. |
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "words": (0, 0), "embeddings": (1, 0), "sum": (2, 0), "queries and keys": (3, 0),
-    "scores": (4, 0), "positions": (0, 1), "sin and cos": (1, 1),
-}
-ARROWS = [
-    ("words", "embeddings"), ("embeddings", "sum"), ("positions", "sin and cos"),
-    ("sin and cos", "sum"), ("sum", "queries and keys"), ("queries and keys", "scores"),
-]
-views.diagram(
-    PARTS, ARROWS, lit=("sin and cos", "sum"),
-    title="Sinusoidal encodings are added to the embeddings",
-)
+# %% kind="picture" hide_input=true
+key_picture.draw("sinusoids")
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -384,19 +387,8 @@ The dot products of sinusoidal encodings depend only on the distance. But querie
 In the second row, both vectors have been rotated by five more quarter turns, so the angle between them is the same as in the first. This holds for **any** query and any key: a score depends only on the query and the key before the rotation, and on how far the key is before or after the query (the signed relative position).
 """
 
-# %% kind="diagram" hide_input=true track="core" contents="a diagram of RoPE, the exercise, and a trained translator that runs with your rotation"
-ROTARY = {
-    "words": (0, 0), "embeddings": (1, 0), "queries and keys": (2, 0),
-    "rotation": (3, 0), "scores": (4, 0), "positions": (0, 1), "angles": (1, 1),
-}
-STEPS = [
-    ("words", "embeddings"), ("embeddings", "queries and keys"),
-    ("queries and keys", "rotation"), ("positions", "angles"), ("angles", "rotation"),
-    ("rotation", "scores"),
-]
-views.diagram(
-    ROTARY, STEPS, lit=("angles", "rotation"), title="RoPE rotates queries and keys"
-)
+# %% kind="picture" hide_input=true track="core" contents="a picture of RoPE, the exercise, and a trained translator that runs with your rotation"
+key_picture.draw("RoPE")
 
 # %% [markdown] kind="instructor"
 r"""

@@ -15,7 +15,14 @@ from course_lib.models.registry import build, make_config
 from course_lib.results import runs
 from course_lib.teaching.questions.question import questions
 from course_lib.translation.shipped import load_shipped
-from lessons.l11_positions import attend_with, attention_layers, count_right, encode_pairs, percent_exact
+from lessons.l11_positions import (
+    attend_with,
+    attention_layers,
+    count_right,
+    encode_pairs,
+    key_picture,
+    percent_exact,
+)
 from lessons.l11_positions.exercises import ROTATE, in_halves
 from lessons.l11_positions.measurements import measure, rotate_from, set_tables, six_to_ten_words
 from lessons.l11_positions.scores import RANGES, exact_by_length
@@ -37,6 +44,25 @@ TRAINED, BEYOND = "16–20", "21–30"
 
 def by_seed(experiment: str, variant: str, split: str, words: str) -> list[float]:
     return seeds(experiment, variant, "scores", split, "by_length", words, "exact", times=100)
+
+
+@torch.no_grad()
+def test_the_key_picture_turns_the_query_and_the_key_of_the_shipped_model():
+    table, _, turned = key_picture.numbers()
+    assert torch.allclose(table, load_shipped("transformer").model.source_positions.table, atol=1e-6)
+    rope = load_shipped("transformer_rotary")
+    block, frequencies = rope.model.encoder.blocks[0], 10_000.0 ** (-torch.arange(0, 16, 2) / 16)
+    for each in turned:
+        pairs, matrices = [], (block.attention.w_query, block.attention.w_key)
+        for name, position, matrix in zip(("drank", "cat"), each.positions, matrices, strict=True):
+            embedding = 8 * rope.model.words.output.weight[rope.tokenizer.encode(name)[0]]
+            vector = (matrix @ block.around_attention.norm(embedding))[16:32]  # of head 1
+            pairs.append(torch.view_as_complex(vector.view(8, 2)) * torch.exp(1j * position * frequencies))
+        shown = torch.view_as_complex(torch.tensor(each.after))
+        assert torch.allclose(shown, torch.stack([pair[0] for pair in pairs]), atol=1e-4)
+        assert each.score == pytest.approx((pairs[0] * pairs[1].conj()).real.sum().item() / 4, abs=1e-4)
+    one, again, other = (each.score for each in turned)
+    assert one == pytest.approx(again, abs=1e-4) and abs(one - other) > 0.5
 
 
 @pytest.fixture

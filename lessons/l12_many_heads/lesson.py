@@ -39,10 +39,23 @@ from course_lib.runtime import data_path
 from course_lib.teaching import check, predict, quiz, start_lesson, yours
 from course_lib.text import TEST_SIZES, splits, translations_of
 from course_lib.translation import ablated, head_names, load_shipped, translate
-from lessons.l12_many_heads import HeadSwitches, translate_with
+from lessons.l12_many_heads import HeadSwitches, key_picture, translate_with
 from lessons.l12_many_heads import head_outputs, minimal_batches, predict_pronouns
 
 start_lesson("many_heads", seed=12)
+
+# %% [markdown] kind="text"
+r"""
+This is one layer of our trained Transformer, encoder layer 1. It computes attention four times at once. The row of *it* is outlined on its way from the query to the output.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
+
+# %% kind="picture" name="here" hide_input=true track="short"
+views.transformer_map(
+    "attention", "All nine attention layers have four heads. This lesson opens one of them."
+)
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -83,20 +96,8 @@ $$ \text{head}_i = \text{Attention}\big(X W_Q^{(i)\top},\; X W_K^{(i)\top},\; X 
 $W_Q^{(i)}$ consists of the rows of $W_Q$ that belong to head $i$, from row $i \cdot d_k$ to row $(i + 1) \cdot d_k - 1$. The same holds for $W_K$ and $W_V$, since here $d_v = d_k$. In $W_O$, a head has *columns* instead: the columns with the same numbers multiply its result.
 """
 
-# %% kind="diagram" hide_input=true track="core" contents="a diagram"
-HEADS = [f"head {number}" for number in range(4)]
-PARTS = {
-    "words": (0, 1.5), "W_Q": (1, 0.5), "W_K": (1, 1.5), "W_V": (1, 2.5),
-    "split": (2, 1.5), "concatenate": (4, 1.5), "W_O": (5, 1.5), "output": (6, 1.5),
-}
-PARTS |= {name: (3, number) for number, name in enumerate(HEADS)}
-ARROWS = [("words", name) for name in ("W_Q", "W_K", "W_V")]
-ARROWS += [(name, "split") for name in ("W_Q", "W_K", "W_V")]
-ARROWS += [("split", name) for name in HEADS]
-ARROWS += [(name, "concatenate") for name in HEADS]
-ARROWS += [("concatenate", "W_O"), ("W_O", "output")]
-LIT = ("split", "concatenate")
-views.diagram(PARTS, ARROWS, lit=LIT, title="Multi-head attention")
+# %% kind="picture" hide_input=true track="core" contents="a picture"
+key_picture.draw("split")
 
 # %% [markdown] kind="instructor"
 r"""
@@ -160,6 +161,9 @@ r"""
 ### Step by step
 Head `i` must contain the columns from `i * size` to `(i + 1) * size - 1` of every word. Compare each head with that slice, for all sentences and all words.
 """
+
+# %% kind="picture" hide_input=true
+key_picture.draw("join")
 
 # %% [markdown] kind="text" exercise="join_heads"
 r"""

@@ -15,6 +15,7 @@ from course_lib.teaching.questions.question import questions
 from course_lib.text.batch import make_batch
 from course_lib.translation.ablation import ablated, head_names, multi_heads
 from course_lib.translation.shipped import shared
+from lessons.l12_many_heads import key_picture
 from lessons.l12_many_heads import measurements as m
 from lessons.l12_many_heads.exercises import SPLIT_HEADS
 from lessons.l12_many_heads.head_switches import N_SRC, NEEDED, entropy
@@ -50,6 +51,27 @@ def model():
 @pytest.mark.nightly
 def test_the_stored_numbers_are_measured_again():
     assert_measured_again(m.measure(), STORED, parts={"every head": {"abs": 0.002}})
+
+
+# ---- the key picture
+
+
+@torch.no_grad()
+def test_the_key_picture_shows_what_a_hand_written_layer_computes(model):
+    shown, encode = key_picture.numbers(), shared("transformer").tokenizer.encode
+    batch = make_batch([encode(key_picture.SENTENCE)], [[]])
+    block, inputs = model.encoder.blocks[key_picture.LAYER], []
+    hook = block.register_forward_pre_hook(lambda block, args: inputs.append(args[0]))
+    model.encode(batch.src, batch.src_lengths)
+    hook.remove()
+    normed, layer = block.around_attention.norm(inputs[0]), block.attention
+    matrices = (layer.w_query, layer.w_key, layer.w_value, layer.w_output)
+    output, weights = many_heads(normed, normed, *matrices, 4, None)
+    assert torch.allclose(shown.weights, weights[0], atol=1e-5)
+    assert torch.allclose(shown.output, output[0], atol=1e-4)
+    assert torch.allclose(shown.queries[1], (normed @ layer.w_query.T)[0, :, 16:32], atol=1e-4)
+    it_attends = shown.weights[key_picture.HEAD, key_picture.WORD]
+    assert shown.words[key_picture.WORD] == "it" and shown.words[it_attends.argmax()] == "water"
 
 
 # ---- recorded runs

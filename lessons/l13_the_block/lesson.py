@@ -40,9 +40,22 @@ from course_lib.runtime import data_path
 from course_lib.teaching import check, predict, quiz, start_lesson, yours
 from course_lib.text import make_batch
 from course_lib.translation import load_shipped
-from lessons.l13_the_block import in_place_of, word_similarity
+from lessons.l13_the_block import in_place_of, key_picture, word_similarity
 
 start_lesson("the_block", seed=13)
+
+# %% [markdown] kind="text"
+r"""
+This is the encoder of our trained Transformer at work. Attention is one of two kinds of layers in it, and neither of them replaces a word's vector: its output is added.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
+
+# %% kind="picture" name="here" hide_input=true track="short"
+views.transformer_map(
+    "block", "The encoder is three of these blocks. You will build one."
+)
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -115,6 +128,9 @@ The sum also helps in the backward pass. **By hand:** suppose that each of three
 
 Now the gradient grows instead, and so does the signal, because every layer adds to it. In blocks with random weights, the size of the words (the root mean square of their components) grows from 1 to about {result:lesson_13/size without norm/12 blocks:,.0f} in 12 blocks and {result:lesson_13/size without norm/24 blocks:,.0f} in 24. Three such blocks can be trained; with 12, all three of our runs diverged. One remedy is a normalisation layer, or *norm* for short (not the length of a vector). With the norm from the next section, the size after 24 blocks is about {result:lesson_13/size with norm/24 blocks:.0f}.
 """
+
+# %% kind="picture" hide_input=true
+key_picture.draw("residual")
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -248,16 +264,8 @@ r"""
 Each of the two layers gets a norm and a residual connection. With {term:pre-norm}, the norm comes **before** the layer: $x + f(\text{norm}(x))$. The Transformer of 2017 normalises after the addition, $\text{norm}(x + f(x))$, which is called {term:post-norm}. We use pre-norm.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "x": (0, 1), "norm 1": (1, 0), "attention": (2, 0), "+": (3, 1), "norm 2": (4, 0),
-    "feed-forward": (5, 0), "+ ": (6, 1), "new x": (7, 1),
-}
-ARROWS = [("x", "norm 1"), ("norm 1", "attention"), ("attention", "+"), ("x", "+")]
-ARROWS += [("+", "norm 2"), ("norm 2", "feed-forward"), ("feed-forward", "+ ")]
-ARROWS += [("+", "+ "), ("+ ", "new x")]
-lit = ("norm 1", "attention", "+")
-views.diagram(PARTS, ARROWS, lit=lit, title="The block (highlighted: the first layer)")
+# %% kind="picture" hide_input=true
+key_picture.draw("norm")
 
 # %% kind="code"
 layer_norm, feed_forward = yours("layer_norm"), yours("feed_forward")
@@ -271,7 +279,7 @@ for name, numbers in model.encoder.blocks[0].state_dict().items():
 
 # %% [markdown] kind="instructor"
 r"""
-**Stuck?** Draw the diagram above on the board with two arrows around the layers. The usual mistakes are adding the *normalised* words instead of `x`, and normalising the keys but not the queries.
+**Stuck?** Draw one block of the picture above on the board. The usual mistakes are adding the *normalised* words instead of `x`, and normalising the keys but not the queries.
 """
 
 # %% [markdown] kind="text" exercise="encoder_block"
@@ -612,7 +620,7 @@ quiz("13", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Wrap up (2 min).** Cover the diagram and let learners draw the block from memory. Then ask of each part: "What happens without it?"
+**Wrap up (2 min).** Cover the picture and let learners draw one block of it from memory. Then ask of each part: "What happens without it?"
 """
 
 # %% [markdown] kind="summary"

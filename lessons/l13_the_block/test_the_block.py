@@ -14,8 +14,8 @@ from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
+from lessons.l13_the_block import key_picture, modules
 from lessons.l13_the_block import measurements as m
-from lessons.l13_the_block import modules
 from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
 
 TEST = ("scores", "test", "exact")
@@ -33,6 +33,30 @@ def overlap(one: list[float], other: list[float]) -> bool:
 def test_the_stored_numbers_are_measured_again():
     near = {"cosine after 12 blocks": {"abs": 0.01}}
     assert_measured_again(m.measure(), STORED, parts=near, rel=0.01)
+
+
+# ---- the key picture
+
+
+@torch.no_grad()
+def test_the_key_picture_shows_the_sizes_that_hooks_find_in_the_shipped_encoder():
+    words, layers, memory = key_picture.numbers()
+    translator, found = shared("transformer"), []
+    encoder = translator.model.encoder
+    hooks = [
+        part.register_forward_hook(lambda part, inputs, output: found.append(output))
+        for block in encoder.blocks
+        for part in (block.feed_forward, block)
+    ]
+    batch = make_batch([translator.tokenizer.encode(key_picture.SENTENCE)], [[]])
+    output = translator.model.run_encoder(batch.src, torch.ones(1, 1, 1, len(words), dtype=torch.bool))[0]
+    for hook in hooks:
+        hook.remove()
+    for layer, added, after in zip(layers[1::2], found[::2], found[1::2], strict=True):
+        assert layer.added == pytest.approx(added[0].norm(dim=-1).div(8).tolist(), abs=1e-4)
+        assert layer.after == pytest.approx(after[0][0].norm(dim=-1).div(8).tolist(), abs=1e-4)
+    assert memory == pytest.approx(output[0].norm(dim=-1).div(8).tolist(), abs=1e-4)
+    assert all(sum(layer.after) > sum(layer.before) for layer in layers)
 
 
 # ---- blocks with random weights

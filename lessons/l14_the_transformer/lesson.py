@@ -350,7 +350,7 @@ def translate(english):
 # %% kind="code" name="names" hide_input=true
 NAMES = """greedy_decode masked_attention sinusoids split_heads join_heads many_heads
 layer_norm feed_forward encoder_block
-embed encode_source decoder_block decode_logits""".split()
+embed encode_source decoder_block decode_logits"""
 
 # %% [markdown] kind="text"
 r"""
@@ -370,8 +370,9 @@ plain = clean_text(MY_SENTENCE, shipped.tokenizer)
 display(views.translations(
     plain, {"your Transformer": french}, reference=translations_of(plain)
 ))
-own = [name for name in NAMES if name in at_work]
-print(f"{len(own)} of these {len(NAMES)} functions were called and are yours.")
+functions = NAMES.split()
+own = [name for name in functions if name in at_work]
+print(f"{len(own)} of the {len(functions)} functions are yours, and were called:", *own)
 
 # %% [markdown] kind="text"
 r"""

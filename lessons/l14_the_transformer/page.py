@@ -1,5 +1,6 @@
 """The whole Transformer on one page: every box of the code, a line for each word, every attention map.
 
+    >>> from lessons.l14_the_transformer.traces import trace
     >>> page(trace("library", "the cat sleeps"), title=["The whole Transformer"], alt="…").width
     760
 
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from course_lib.views.cells import heat
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.svg import (
     belongs,
@@ -42,7 +44,7 @@ SUBLAYERS = {
     },
 }
 BOX, HEIGHT, BLOCK, N_BLOCKS = 150, 48, 206, 3  # a box's width and height; a block's height
-GAP, SPREAD, CELL, MAP = 3.6, 36, 2.7, 27  # between lines, and all of them; a map's cell, and a whole map
+GAP, SPREAD, CELL, MAP = 3.6, 36, 5, 27  # between lines, and all of them; a map's cell at most, a whole map
 FAN, WORDS = 68, 140  # from the first block down: where a stream begins, and its words
 DIMMED = "0.35"
 
@@ -104,31 +106,12 @@ class Marks:
         return choice(named, tip, chosen=stage == self.open, box=stage)
 
 
-def strokes(levels: np.ndarray) -> dict[int, str]:
-    """For each level but 0 a path of strokes, one unit wide, over the cells that have it."""
-    found: dict[int, str] = {}
-    for i, row in enumerate(levels.tolist()):
-        start = 0
-        for j in range(1, len(row) + 1):
-            if j == len(row) or row[j] != row[start]:
-                found[row[start]] = found.get(row[start], "") + f"M{start} {i}h{j - start}"
-                start = j
-    return {level: found[level] for level in sorted(found) if level}
-
-
-def heat(x: float, y: float, rows: np.ndarray, cell: float, *, causal: bool, shades: int = 5) -> str:
-    """An attention map. What the causal mask hides is grey."""
-    levels = np.round(shades * rows**0.7).astype(int)
+def head_map(x: float, y: float, weights: np.ndarray, cell: float, *, causal: bool, shades: int = 5) -> str:
+    """Attention weights, small ones a little darker than they are. What the causal mask hides is grey."""
+    shown = weights**0.7
     if causal:
-        levels[np.triu_indices_from(levels, k=1)] = -1
-    drawn = ""
-    for level, d in strokes(levels).items():
-        hidden = level < 0
-        drawn += tag(
-            "path", d=d, **({"stroke": colour("hair")} if hidden else {"opacity": f"{level / shades:.2f}"})
-        )
-    place = f"translate({number(x)} {number(y + cell / 2)}) scale({cell:.2f})"
-    return group(drawn, stroke=colour("query"), stroke_linecap="butt", transform=place)
+        shown[np.triu_indices_from(shown, k=1)] = np.nan
+    return heat(x, y, shown, (cell, cell), shades=shades)
 
 
 def plus(x: float, y: float) -> str:
@@ -174,7 +157,7 @@ def attention_maps(tower: Tower, y: float, stage: str, trace: Trace, marks: Mark
     framed, label = marks.heads.get(stage, (-1, ""))
     for head, rows in enumerate(maps):
         x = tower.left + 8 + step * head
-        drawn += heat(x, y - 6, rows, cell, causal="self-attention" in stage)
+        drawn += head_map(x, y - 6, rows, cell, causal="self-attention" in stage)
         if head == framed:
             drawn += box(
                 x - 2, y - 8, cell * n_columns + 4, cell * n_rows + 4, "none", "accent", radius=3, line=1.6

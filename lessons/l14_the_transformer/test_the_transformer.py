@@ -185,7 +185,7 @@ def test_any_finder_that_passes_runs_through_the_cells(monkeypatch):
         assert space["results"] == {name: (stage, right_of_40(name)) for name, stage in expected.items()}
 
 
-def test_the_functions_in_the_figure_are_exercises():
+def test_the_functions_that_are_counted_are_exercises():
     (assigned,) = (
         node.value.value
         for node in ast.parse(LESSON.cell("names").text).body

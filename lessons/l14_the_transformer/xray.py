@@ -13,9 +13,10 @@ import numpy as np
 
 from course_lib.explore.base import Choice, Explorable, Facts, Integer, TextInput
 from course_lib.formatting import fixed, significant
+from course_lib.views.cells import heat
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.shapes import side_bars
-from course_lib.views.svg import belongs, box, choice, colour, group, line, number, tag, word
+from course_lib.views.svg import belongs, box, choice, group, line, number, word
 from lessons.l14_the_transformer import page as drawing
 from lessons.l14_the_transformer.file_stages import stage_names
 from lessons.l14_the_transformer.traces import LONGEST, MODELS, N_HEADS, N_LAYERS, Trace, trace
@@ -81,14 +82,8 @@ def place_of(stage: str) -> tuple[float, float]:
 
 def tensor(x: float, y: float, state: np.ndarray, words: Iterable[str], width: float) -> str:
     """A row of cells for each word: blue is positive, orange negative."""
-    across, largest = width / state.shape[1], 2.5 * float(np.sqrt((state**2).mean())) or 1.0
-    levels = np.clip(np.round(SHADES * state / largest), -SHADES, SHADES).astype(int)
-    cells = ""
-    for level, d in drawing.strokes(levels).items():
-        stroke = colour("query" if level > 0 else "key")
-        cells += tag("path", d=d, stroke=stroke, opacity=f"{abs(level) / SHADES:.2f}")
-    place = f"translate({number(x)} {number(y + ROW / 2)}) scale({across:.3f} {ROW})"
-    drawn = group(cells, transform=place, stroke_width="0.9", stroke_linecap="butt")
+    largest = 2.5 * float(np.sqrt((state**2).mean())) or 1.0
+    drawn = heat(x, y, state, (width / state.shape[1], ROW), largest=largest, shades=SHADES)
     return drawn + "".join(
         word(x - 6, y + ROW * i + 10, text, 11, anchor="end") for i, text in enumerate(words)
     )
@@ -104,7 +99,7 @@ def attention_map(x: float, y: float, facts: Facts, rows: tuple[str, ...], colum
     """The weights of one head, with words."""
     weights = np.asarray(facts["weights"])
     causal = rows == columns and rows[0] == "<s>"
-    drawn = drawing.heat(x, y, weights, ROW, causal=causal, shades=12)
+    drawn = drawing.head_map(x, y, weights, ROW, causal=causal, shades=12)
     bottom, lines = y + ROW * len(rows) + 8, ""
     for i, (text, row) in enumerate(zip(rows, weights, strict=True)):
         most = " · ".join(f"{columns[j]} {row[j]:.2f}" for j in np.argsort(-row)[:3])
@@ -166,7 +161,7 @@ def all_heads(x: float, y: float, facts: Facts) -> str:
     for head, rows in enumerate(maps):
         cell = 34 / max(rows.shape)
         left, top, chosen = x + 48 * (head % 2), y + 58 * (head // 2), head == facts["head"]
-        small = drawing.heat(left, top, rows, cell, causal="self" in facts["box"], shades=3)
+        small = drawing.head_map(left, top, rows, cell, causal="self" in facts["box"], shades=3)
         frame = box(
             left - 3, top - 3, 40, 40, "none", "ink" if chosen else "hair", line=1.6, pointer_events="all"
         )

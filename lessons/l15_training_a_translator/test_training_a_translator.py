@@ -15,13 +15,20 @@ from torch.nn import functional as F
 from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
+from course_lib.text.toy.read import translations_of
 from course_lib.text.toy.splits import splits
+from lessons.l15_training_a_translator import key_picture
 from lessons.l15_training_a_translator.by_hand import paper_rate, smoothed_loss, training_step
 from lessons.l15_training_a_translator.loss_floor import compute as floor_at
 from lessons.l15_training_a_translator.measurements import measure
 from lessons.l15_training_a_translator.merges import apply_merges
 from lessons.l15_training_a_translator.short_sentences import short_data
-from lessons.l15_training_a_translator.training_settings import FAULTY_RUNS, FULL_RUN, TrainingSettings
+from lessons.l15_training_a_translator.training_settings import (
+    FAULTY_RUNS,
+    FULL_RUN,
+    SENTENCES,
+    TrainingSettings,
+)
 from lessons.l15_training_a_translator.training_settings import HEALTHY as HEALTHY_SETTINGS
 from lessons.l15_training_a_translator.translator_run import TranslatorRun
 from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
@@ -43,6 +50,24 @@ def mean_losses(experiment: str, variant: str) -> dict[int, float]:
 
 def result_file(*path: str) -> str:
     return data_path("results", *path).read_text(encoding="utf-8")
+
+
+# ---- the key picture
+
+
+def test_the_key_picture_shows_noise_then_one_word_then_right_translations_and_the_papers_schedule():
+    sentences, history = key_picture.numbers()
+    assert sentences == SENTENCES
+    by_step = {now["step"]: now for now in history}
+    for step, n_words in ((0, 1), (50, 1)):  # each translation repeats a word
+        assert all(len({*text.split()}) == n_words for text in by_step[step]["translations"])
+    assert [{text} for text in by_step[2000]["translations"]] == [translations_of(text) for text in sentences]
+    cat, *others = by_step[2000]["translations"]
+    assert by_step[350]["translations"] == [cat.replace("il", "elle"), *others]
+    for step in key_picture.STEPS[1:]:
+        rate = 0.005 * min(step / 200, (200 / step) ** 0.5)
+        assert by_step[step]["rate"] == pytest.approx(rate)
+    assert history[1]["loss"] > 5 and history[-1]["loss"] < 0.15
 
 
 # ---- what was measured for the lesson

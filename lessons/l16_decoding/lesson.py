@@ -41,9 +41,17 @@ from course_lib.layers import MultiHead
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import BOS, EOS, PAD, UNK, make_batch, splits, translations_of
 from course_lib.translation import bleu_of_rows, bleu_rows, load_shipped, translate
-from lessons.l16_decoding import BeamTree, LiveTranslator, Recompute
+from lessons.l16_decoding import BeamTree, LiveTranslator, Recompute, key_picture
 
 start_lesson("decoding", seed=16)
+
+# %% [markdown] kind="text"
+r"""
+Seq2seq from lesson 04 translates a sentence, and at each step the search keeps three unfinished translations instead of one. The numbers are logarithms of probabilities: the nearer to 0, the more probable.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -71,23 +79,7 @@ Greedy decoding starts with *the*, because 0.6 is more than 0.4, and ends with a
 {term:beam search|Beam search} keeps the $k$ most probable partial sentences. At each step, it extends each of them by every word and keeps the best $k$ of all these extensions. A partial or finished sentence in this search is called a {term:hypothesis}, and $k$ is the {term:beam width}. With $k = 1$, beam search is greedy decoding. In practice, the hypotheses are compared by their {term:log-probability}: the product of many small probabilities becomes a sum of logarithms. Every term is negative or 0, so the sum nearest to 0 is the best, and no further word can raise it.
 """
 
-# %% kind="diagram" hide_input=true track="core" contents="a search tree, a prediction about wide beams, and the length penalty"
-PARTS = {
-    "source": (0, 0), "encoder": (1, 0), "decoder step": (2, 0),
-    "probabilities": (3, 0), "search": (4, 0),
-    "translation": (5, 0), "cache": (2, 1), "next word": (4, 1),
-    "reference": (5, 1), "BLEU": (6, 0.5),
-}
-ARROWS = [
-    ("source", "encoder"), ("encoder", "decoder step"), ("probabilities", "search"),
-    ("decoder step", "probabilities"), ("search", "next word"),
-    ("cache", "decoder step"), ("search", "translation"),
-    ("translation", "BLEU"), ("reference", "BLEU"),
-]
-LIT = ("probabilities", "search", "next word")
-views.diagram(PARTS, ARROWS, lit=LIT, title="From a source sentence to a score")
-
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="a search tree, a prediction about wide beams, and the length penalty"
 r"""
 The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word, given the words before it. A sentence ends with `</s>`, and the table lists the finished sentences. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
 """

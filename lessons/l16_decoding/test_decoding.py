@@ -20,7 +20,7 @@ from course_lib.translation.corpus_bleu import bleu_of_rows, bleu_rows, draws
 from course_lib.translation.pipeline import translate
 from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
-from lessons.l16_decoding import measurements
+from lessons.l16_decoding import key_picture, measurements
 from lessons.l16_decoding.exercises import bootstrapped
 from lessons.l16_decoding.measurements import COW, GARDEN, sources, translations
 from lessons.l16_decoding.recompute import Recompute
@@ -315,3 +315,19 @@ def test_with_and_without_a_cache_the_words_are_the_same():
     without = translate(texts, Recompute(transformer.model), transformer.tokenizer)
     same = [output.target for output in without] == translations("transformer", texts)
     assert L.asked("dec-cache-what").right == indices_of_true(not same, same, False)
+
+
+# ---- the key picture
+
+
+def test_the_tree_ends_with_the_outputs_of_beam_search_and_of_greedy_decoding():
+    system, last = shared("seq2seq"), key_picture.numbers()[-1][: key_picture.BEAM]
+    outputs = [system.tokenizer.decode(list(node.ids)) for node in last]
+    for output, node, width in ((outputs[0], last[0], key_picture.BEAM), (outputs[1], last[1], 1)):
+        batch = make_batch([system.tokenizer.encode(key_picture.SENTENCE)], [[]])
+        memory = system.model.encode(batch.src, batch.src_lengths)
+        found = beam_search(system.model, memory, beam=width, max_len=28, length_penalty=0.0)
+        assert system.tokenizer.decode(found.ids[0].tolist()) == output
+        assert found.scores[0].item() == pytest.approx(node.total, abs=1e-3)
+    assert key_picture.MISSED in outputs[0] and key_picture.TAKEN in outputs[1]
+    assert all(node.ids[-1] == EOS for node in last)

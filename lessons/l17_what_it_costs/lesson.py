@@ -39,9 +39,17 @@ from course_lib.formatting import fixed
 from course_lib.layers import Block
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from lessons.l17_what_it_costs import CostExplorer, cost, feature_map
-from lessons.l17_what_it_costs import fraction_correct, linear_attend
+from lessons.l17_what_it_costs import fraction_correct, key_picture, linear_attend
 
 start_lesson("what_it_costs", seed=17)
+
+# %% [markdown] kind="text"
+r"""
+How fast can a GPU compute? It is limited by the time in which its memory delivers the numbers (the slope) or by its arithmetic (the level part): 1 TFLOP/s is $10^{12}$ multiplications or additions per second.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -63,19 +71,6 @@ Our unit is the {term:FLOP} (*floating-point operation*), one multiplication or 
 
 **By hand.** Multiplying three words of width 2 by a (2, 2) matrix takes 2 · 3 · 2 · 2 = 24 FLOPs. Computing their scores, (3, 2) times (2, 3), takes 2 · 3 · 2 · 3 = 36.
 """
-
-# %% kind="diagram" hide_input=true track="core" contents="a diagram, and an exercise: count the FLOPs of a block"
-PARTS = {
-    "words": (0, 1), "W_Q": (1, 0), "W_K": (1, 1), "W_V": (1, 2), "scores": (2, 0.5),
-    "softmax": (3, 0.5), "weighted sum": (4, 1), "W_O": (5, 1), "feed-forward": (6, 1),
-}
-ARROWS = [("words", name) for name in ("W_Q", "W_K", "W_V")]
-ARROWS += [("W_Q", "scores"), ("W_K", "scores"), ("scores", "softmax")]
-ARROWS += [("softmax", "weighted sum"), ("W_V", "weighted sum")]
-ARROWS += [("weighted sum", "W_O"), ("W_O", "feed-forward")]
-LIT = ("scores", "softmax", "weighted sum")
-TITLE = "The parts of a block; the highlighted ones grow with n²"
-views.diagram(PARTS, ARROWS, lit=LIT, title=TITLE)
 
 # %% [markdown] kind="text" exercise="block_flops"
 r"""
@@ -243,6 +238,9 @@ r"""
 
 In the backward pass, FlashAttention recomputes the scores instead of storing them. That takes more FLOPs but less {term:memory traffic}. <!-- core -->
 """
+
+# %% kind="picture" hide_input=true
+key_picture.draw("attention")
 
 # %% [markdown] kind="instructor"
 r"""

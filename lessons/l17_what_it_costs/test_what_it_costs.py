@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
 from course_lib.runtime import data_path
-from lessons.l17_what_it_costs import cost, exercises, measurements, solutions
+from lessons.l17_what_it_costs import cost, exercises, key_picture, measurements, solutions
 from lessons.l17_what_it_costs.cost_explorer import CostExplorer
 from lessons.l17_what_it_costs.linear_attention import linear_attend, linear_start
 from lessons.l17_what_it_costs.measurements import flops_of
@@ -25,6 +25,21 @@ STORED = json.loads(data_path("results", "lesson_17.json").read_text(encoding="u
 def test_new_measurements_agree_with_the_stored_ones():
     from_the_record = {part: {"abs": 1e-9} for part in ("parts", "steps", "alternatives")}
     assert_measured_again(measurements.measure(), STORED, parts=from_the_record, abs=0.006)
+
+
+# ---- the key picture
+
+
+def test_the_key_picture_follows_from_sizes_and_times_and_no_dot_is_above_the_roof():
+    bandwidth, arithmetic, reading, writing = key_picture.numbers()
+    for batch, (intensity, speed, ms) in writing.items():
+        flops, moved = 16 * batch * 4096**2, 2 * (8 * 4096**2 + 2 * batch * 4096)
+        assert intensity == pytest.approx(flops / moved, rel=1e-3)
+        assert speed == pytest.approx(flops / ms / 1e9, rel=1e-3)
+        assert intensity < 0.4 * arithmetic / bandwidth, "memory is the limit"
+    for intensity, speed, _ in [*reading.values(), *writing.values()]:
+        assert speed < 1.01 * min(arithmetic, intensity * bandwidth)
+    assert 0.004 < writing[1][1] / arithmetic < 0.006
 
 
 # ---- 1 and 2, counting

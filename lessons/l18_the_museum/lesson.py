@@ -37,11 +37,18 @@ from course_lib.formatting import fixed
 from course_lib.teaching import check, explain, predict, quiz, start_lesson, yours
 from course_lib.text import TEST_SIZES, generate, splits
 from course_lib.translation import bleu_of_rows, load_shipped, translate
-from lessons.l18_the_museum import (
-    COLUMNS, COSTS, HIGHER, REAL, TOY, Leaderboard, runs_of, sentences_of, table,
-)
+from lessons.l18_the_museum import COLUMNS, COSTS, HIGHER, REAL, TOY, Leaderboard
+from lessons.l18_the_museum import key_picture, runs_of, sentences_of, table
 
 start_lesson("the_museum", seed=18)
+
+# %% [markdown] kind="text"
+r"""
+These are seven of our translators. Each was trained three times, with nothing changed but the random seed.
+"""
+
+# %% kind="picture" name="key picture" hide_input=true
+key_picture.draw()
 
 # %% [markdown] kind="text" track="short"
 r"""

@@ -18,7 +18,7 @@ from course_lib.translation.comparison import BETTER, UNCLEAR, WORSE
 from course_lib.translation.corpus_bleu import bleu_of_rows
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding.exercises import bootstrapped as paired_bootstrap
-from lessons.l18_the_museum import measurements, museum
+from lessons.l18_the_museum import key_picture, measurements, museum
 from lessons.l18_the_museum.exercises import defend
 from lessons.l18_the_museum.measurements import CONTEST
 from lessons.l18_the_museum.museum import (
@@ -63,6 +63,22 @@ def beats_all(column: str, system: str) -> bool:
 @pytest.mark.nightly
 def test_new_measurements_agree_with_the_stored_ones():
     assert_measured_again(measurements.measure(), STORED, abs=1e-3)
+
+
+# ---- the key picture
+
+
+def test_the_key_picture_shows_recorded_runs_which_give_either_headline():
+    shown, groups = key_picture.numbers()
+    recorded = {name: seeds("toy_ladder", name, "scores", "depth", "exact", times=100) for name in shown}
+    assert shown == {name: pytest.approx(values) for name, values in recorded.items()}
+    one, other = (recorded[name] for name in key_picture.RIVALS)
+    assert max(one) > min(other) and max(other) > min(one)
+    assert all(by_runs(*pair, "depth") != WORSE for group in groups for pair in combinations(group, 2))
+    upper, lower = groups
+    assert all(
+        by_runs(a, b, "depth") == compared("depth", a, b).verdict == BETTER for a in upper for b in lower
+    )
 
 
 # ---- 1 and 2, equal conditions, RCTM and ConvS2S

@@ -12,6 +12,7 @@ import pytest
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.translation.comparison import UNCLEAR
+from lessons.l19_your_own_claim import key_picture
 from lessons.l19_your_own_claim.corpus import small_world
 from lessons.l19_your_own_claim.error_analysis import find_errors
 from lessons.l19_your_own_claim.measurements import (
@@ -55,6 +56,28 @@ def judged(rule, breaks: str, more_than: str, on: str, points: float, seeds=FIRS
 @pytest.mark.nightly
 def test_measured_again_the_numbers_are_the_stored_ones(stored):
     assert_measured_again(measure(), stored)
+
+
+# ---- the key picture
+
+
+def test_the_key_picture_shows_the_recorded_runs_and_the_claims_as_they_were_written():
+    story, written = key_picture.numbers(), experiments()["claims"].expected
+    assert story.written in written and f"at least {key_picture.CLAIM['points']} points more" in story.written
+    for rule, systems, points in key_picture.OPEN:
+        claim = written.split(f"{rule} (")[1].split(". ")[0]
+        assert f"at least {points} points more" in claim and claim.count(systems.split()[-1])
+    changed = [i for i, pair in enumerate(small_world().test) if "très" in pair.tgt[:-1]]
+    for system, values in story.lost.items():
+        right = [
+            [
+                mean(int(recorded_run(system, rule, seed)["right"]["test"][i]) for i in changed)
+                for seed in FIRST
+            ]
+            for rule in (None, very_last)
+        ]
+        assert values == pytest.approx([100 * (mean(right[0]) - now) for now in right[1]])
+    assert story.verdict == "fails" == judged(very_last, "convs2s", "bahdanau", "rule", 10)[0]
 
 
 # ---- the small world

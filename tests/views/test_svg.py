@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from course_lib.views.cells import cells, grid, slab, word_map
+from course_lib.views.cells import cells, heat, word_map
 from course_lib.views.picture import Picture
 from course_lib.views.plane import Plane
 from course_lib.views.run_dots import round_numbers
-from course_lib.views.shapes import block, run_rows, side_bars, tree
+from course_lib.views.shapes import run_rows, side_bars
 from course_lib.views.svg import box, choice, line, number, tag, word
 from course_lib.views.words import fits, links, mistakes, spread, word_row
 
@@ -82,14 +82,23 @@ def test_bars_dots_and_slices_are_in_proportion():
         if node.tag.endswith("circle")
     ]
     assert [float(dot.get("cx")) for dot in dots] == [10, 110, 210]
-    whole, cut = slab(0, 0, (2, 8)), slab(0, 0, (2, 8), cuts=4, apart=5)
-    assert whole.count('width="48"') and cut.count('width="12"') == 8
+    assert tag("g", data_row=3, class_="cell") == '<g data-row="3" class="cell"/>'
 
 
 def test_a_blank_a_masked_and_a_signed_number_look_different():
     body = cells(0, 0, [0.5, -0.5, 0.0, -math.inf])
     assert re.findall(r"var\(--(\w+)\)", body) == ["query", "key", "query", "hair"]
-    assert 'fill-opacity="0"' in body and "2.0" in grid(0, 0, [[2.0, -1.0]])
+    assert 'fill-opacity="0"' in body
+    many = heat(0, 0, [[1, 1, -1, 0], [0.5, 0, 0, math.nan]], (2, 2), shades=2)
+    paths = [
+        (node.get("d"), node.get("stroke"), node.get("opacity")) for node in drawn(many) if node.get("d")
+    ]
+    assert paths == [
+        ("M2 0h1", "var(--key)", "1"),
+        ("M0 1h1", None, "0.5"),
+        ("M0 0h2", None, "1"),
+        ("M3 1h1", "var(--hair)", None),
+    ]
 
 
 def test_the_size_of_a_scale_is_round():
@@ -112,16 +121,9 @@ def test_a_stored_copy_has_both_palettes_and_a_live_one_the_pages():
         (lambda: word_row(WORDS, [1, 2], 3), "2 words expected, one for each of the places; got 3"),
         (lambda: links([[1, 0]], [1], [1, 2, 3], (0, 1)), "3 weights of query 0 expected.*keys; got 2"),
         (lambda: word_map(0, 0, [[1, 2]], rows=["a"], columns=["b"]), "1 columns of numbers expected.*got 2"),
-        (lambda: slab(0, 0, (2, 7), cuts=4), "7 columns can't be cut into 4 equal slices"),
-        (lambda: tree({0: (1, 1)}, {1: 0, 0: 5}, {0: "le"}), "Node 1 has no place; there are 0"),
         (lambda: side_bars(0, 0, ["a"], [1, 2]), "1 values expected.*got 2"),
     ],
 )  # fmt: skip
 def test_wrong_input_gets_one_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_a_block_has_its_name_and_the_shape_of_its_output():
-    assert {"softmax", "(2, 5)"} <= {node.text for node in drawn(block(50, 50, "softmax", shape="(2, 5)"))}
-    assert tag("g", data_row=3, class_="cell") == '<g data-row="3" class="cell"/>'

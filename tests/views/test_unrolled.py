@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from course_lib.views.picture import Picture
-from course_lib.views.unrolled import chain, column, feeds, guesses, height_of
+from course_lib.views.unrolled import chain, column, feeds, guesses, height_of, tiny_cells
 
 
 def drawn(body: str, name: str) -> list[ElementTree.Element]:
@@ -34,3 +34,9 @@ def test_an_arrow_leads_from_each_state_to_the_next_and_from_each_word():
 def test_the_bars_of_guesses_are_as_long_as_the_words_are_probable():
     _, whole, first, _, second = drawn(guesses(50, 20, [("eau", 0.75), ("lait", 0.25)], bold="eau"), "rect")
     assert [float(bar.get("width")) for bar in (whole, first, second)] == [48, 36, 12]
+
+
+def test_tiny_cells_of_one_shade_are_one_path():
+    paths = drawn(tiny_cells(0, 0, np.array([[1.0, -1.0], [0.3, 1.0]]), 5, 5), "path")
+    cells_of = {(path.get("fill"), path.get("fill-opacity")): path.get("d").count("M") for path in paths}
+    assert cells_of == {("var(--query)", "1.0"): 2, ("var(--query)", "0.3"): 1, ("var(--key)", "1.0"): 1}

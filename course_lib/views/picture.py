@@ -23,6 +23,9 @@ from course_lib.views.svg import box, colour, number, tag
 WIDTH = 760  # of pictures that use the whole column
 LARGEST = 60_000  # bytes
 FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
+BUTTON = re.compile(
+    r'<g data-set="[^"]*" role="button" tabindex="0" aria-label="[^"]*" aria-pressed="\w*"'
+)  # a part that sets a control; a stored picture has none
 STYLE = (
     f".course-svg{{{theme.palette(0)}font-family:{FONT}}}"
     f"@media (prefers-color-scheme:dark){{.course-svg{{{theme.palette(1)}}}}}"
@@ -86,8 +89,8 @@ class Picture:
             return {"text/html": self.img(), "text/plain": self.alt}, {}
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": self.alt}
         sizes = {"width": round(self.width), "height": round(self.height), "alt": self.alt}
-        for_site = {"svg": self.svg} if len(self.svg) < LARGEST else {}
-        for_site |= {"narrow": self.narrow.svg} if self.narrow else {}
+        for_site = {"svg": BUTTON.sub("<g", self.svg)} if len(self.svg) < LARGEST else {}
+        for_site |= {"narrow": BUTTON.sub("<g", self.narrow.svg)} if self.narrow else {}
         return data, {"image/png": sizes, "needs_background": "light", **for_site}
 
 

@@ -22,14 +22,25 @@ from course_lib.views.svg import belongs, box, group, line, path, word
 EDGE, APART = 3, 4  # pixels: from the cells to their frame, from a frame to an arrow
 
 
-def column(x: float, y: float, values: Any, size: float = 11, *, stroke: str = "calm", tip: str = "") -> str:
+def column(
+    x: float,
+    y: float,
+    values: Any,
+    size: float = 11,
+    *,
+    stroke: str = "calm",
+    tip: str = "",
+    largest: float = 1.0,
+) -> str:
     """A vector as a framed column of cells around x, below y; pointing at it shows its numbers."""
     array = np.ravel(np.asarray(values, dtype=float))
     frame = box(
         x - size / 2 - EDGE, y, size + 2 * EDGE - 1, height_of(len(array), size), "paper", stroke, line=1.2
     )
     read = f"{tip}: " + " ".join(minus(f"{value:.2f}") for value in array)
-    return group(frame + cells(x - size / 2, y + EDGE, array, size, columns=1), **belongs(tip=read))
+    return group(
+        frame + cells(x - size / 2, y + EDGE, array, size, columns=1, largest=largest), **belongs(tip=read)
+    )
 
 
 def height_of(n_numbers: int, size: float = 11) -> float:

@@ -8,9 +8,11 @@ from itertools import pairwise
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.svg import belongs, box, group, line, width_of, word
 from course_lib.views.words import mistakes, verdict
-from lessons.l00_start_here.attention_lines import N_CLAUSES, SYSTEMS, growing, translate
+from lessons.l00_start_here.attention_lines import IN_ENGLISH, N_CLAUSES, growing, translate
 
 PARTS = ("",)
+SHUFFLED = ("bahdanau", "seq2seq", "transformer", "rnn_encoder_decoder")  # the lesson asks which is which
+GLOSSED = ("seq2seq", 3)  # a translation that is put back into English
 LEFT, TOP, COLUMN, GAP, ROW = 196, 84, 134, 12, 15  # pixels: of the columns; between them; of a row of words
 SIZE, BAR = 11, 7
 
@@ -41,7 +43,7 @@ def clauses() -> list[str]:
 def stage(y: float, n: int) -> tuple[str, float]:
     """A row of the picture: the sentence after n clauses, in four translations. Returns its height, too."""
     right, tallest, drawn = growing()[n - 1].tgt, 1, ""
-    for i, name in enumerate(SYSTEMS):
+    for i, name in enumerate(SHUFFLED):
         output = translate(name, n)[0]
         wrong, missing = mistakes(output, right)
         x = LEFT + (COLUMN + 6) * i
@@ -72,13 +74,13 @@ def drawing() -> Iterable[str]:
     yield word(
         14,
         28,
-        "The sentence grows, and two of four translators lose their way",
+        "The sentence grows, and two of four translators start to make mistakes",
         15,
         anchor="start",
         bold=True,
     )
     yield word(14, 50, "A bar is a right word. Wrong words are spelled out.", 12, "soft", "start")
-    for i in range(len(SYSTEMS)):
+    for i in range(len(SHUFFLED)):
         yield word(LEFT + (COLUMN + 6) * i, TOP - 8, f"translator {i + 1}", 12, "soft", "start")
 
 
@@ -90,7 +92,10 @@ def draw() -> Picture:
         drawn, height = stage(y, n)
         parts.append(drawn)
         y += height
-    counts = [len(mistakes(translate(name, N_CLAUSES)[0], growing()[-1].tgt)[0]) for name in SYSTEMS]
-    said = "; ".join(f"translator {i + 1} gets {n} words wrong" for i, n in enumerate(counts))
-    alt = f"“{growing()[-1].src_text}” grows clause by clause. With all {N_CLAUSES} clauses, {said}."
-    return Picture(WIDTH, y - 8, *parts, alt=alt)
+    name, n = GLOSSED
+    said = f"Translator {SHUFFLED.index(name) + 1} after {n} clauses: *{IN_ENGLISH[GLOSSED]}*"
+    parts.append(word(14, y + 4, said, 12, "soft", "start"))
+    judged = [verdict(*mistakes(translate(name, N_CLAUSES)[0], growing()[-1].tgt)) for name in SHUFFLED]
+    verdicts = "; ".join(f"translator {i + 1}: {said}" for i, said in enumerate(judged))
+    alt = f"“{growing()[-1].src_text}” grows clause by clause. With all {N_CLAUSES} clauses, {verdicts}."
+    return Picture(WIDTH, y + 20, *parts, alt=alt)

@@ -48,7 +48,7 @@ start_lesson("start_here")
 
 # %% [markdown] kind="text" track="short"
 r"""
-Four translators that you will meet in a moment translate the same sentence, which grows from top to bottom. Which kind of machine makes mistakes like these?
+Four trained translators, which you will meet in a moment, translate a sentence that grows from top to bottom. We picked it because it tells them apart. What do the two that fail have in common?
 """
 
 # %% kind="picture" name="key picture" hide_input=true track="short"
@@ -118,7 +118,7 @@ Other seeds or sentences are unlikely to close a gap this large. A plausible rea
 r"""
 ## Watch attention at work
 
-Here is another sentence that we picked because it tells the four systems apart. Let it grow with the slider or the play button. Wrong words are underlined, and a blank shows where words are missing. Choose a system to see how it gets from English to French, and point at a word to see only its lines.
+Here is the sentence of the first picture. Let it grow with the slider or the play button. Wrong words are underlined, and a blank shows where words are missing. Choose a system to see how it gets from English to French, and point at a word to see only its lines.
 
 `rnn_encoder_decoder` and `seq2seq` get nothing but the numbers of one vector. Before `bahdanau` writes a word, it gives every English word, and the end of the sentence, an {term:attention weight}; these numbers sum to 1. They are the thickness of its lines. To write *homme fatigué*, it skips *tired*, writes *homme* (man) and goes back. The network was never told which words belong together: it was trained only on pairs of whole sentences. `transformer` computes several such numbers for each pair of words; its lines show an average.
 """

@@ -119,7 +119,7 @@ def draw_attention(facts: Facts) -> Iterable[str]:
     yield line([(xs[0], rail), (xs[-1], rail)], "query", 1.4) + word(
         14, numbers, "weights", 12, "soft", "start"
     )
-    yield note(14, numbers + 15, ["softmax", "of the scores"], 11)
+    yield note(14, numbers + 15, ["softmax of", "the scores"], 11)
     for j, (x, weight) in enumerate(zip(xs, weights, strict=True)):
         lit = {"fill": "accent", "bold": True} if weight >= 0.01 else {"fill": "soft"}
         number = word(x, numbers, fixed(weight, 2), 12, halo="paper", **lit)
@@ -136,7 +136,7 @@ def draw_past(facts: Facts) -> Iterable[str]:
     # The first state is computed from the backward GRU's state at the first word.
     down = f"M{LEFT - 13} {TOP + 45}H92Q86 {TOP + 45} 86 {TOP + 51}V{ROW - 6}Q86 {ROW} 92 {ROW}"
     yield path(f"{down}H{first - 10:.1f}", "calm", 1.2, head=True)
-    yield note(95, 250, ["the decoder", "starts where", "the backward", "GRU ended"], 11)
+    yield note(95, 250, ["the decoder", "starts from", "the backward", "GRU's end"], 11)
     if step:
         yield word(
             HUB - PACE - 12, ROW - 36, "each word had a context of its own", 11, "soft", "end", halo="paper"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from course_lib.formatting import fixed
 from course_lib.views.picture import Picture
-from course_lib.views.svg import group
+from course_lib.views.svg import group, word
 from lessons.l06_bahdanau_attention.attention_stepper import (
     AttentionStepper,
     draw_attention,
@@ -12,21 +13,25 @@ from lessons.l06_bahdanau_attention.attention_stepper import (
     draw_prediction,
 )
 
-BOXES = {
-    "attention": (draw_attention,),
-    "annotations": (draw_encoder,),
-    "next word": (draw_past, draw_prediction),
-}
-PARTS = ("", *BOXES)
+PARTS = ("", "annotations")
 STEP = 5  # of *eau*: no prediction asks about it
 
 
 def draw(lit: str = "") -> Picture:
-    """With one part lit, the others are faint."""
-    facts = AttentionStepper.facts_at({"sentence": "thirsty", "step": STEP})
-    headline, *_ = AttentionStepper.draw(facts)
-    parts = [headline]
-    for name, drawings in BOXES.items():
-        drawn = "".join(part for drawing in drawings for part in drawing(facts))
-        parts.append(group(drawn, opacity="0.3" if lit not in ("", name) else None))
-    return Picture(*AttentionStepper.size, *parts, alt=AttentionStepper.describe(facts))
+    """With the annotations lit, everything else is faint."""
+    facts = AttentionStepper.facts_at({"sentence": "thirsty", "step": STEP}) | {"linked": []}
+    best, output = facts["source"][facts["weights"].argmax()], facts["words"][STEP]
+    if lit:
+        headline = "Each word has an annotation, computed from both directions"
+        alt = f"Two GRUs, one from the left and one from the right, give each of {len(facts['source'])} tokens "
+        alt += "an annotation. The rest of the step, in which the decoder uses them, is faint."
+    else:
+        headline = f"To choose *{output}*, the decoder looks at *{best}*"
+        alt = f"Before {output}, the decoder's state asks all annotations. {best} gets an attention weight of "
+        alt += f"{fixed(float(facts['weights'].max()), 2)}, and the weighted average leads to {output}, with a "
+        alt += f"probability of {fixed(facts['likely'][1][0], 2)}."
+    others = "".join(part for draws in (draw_attention, draw_past, draw_prediction) for part in draws(facts))
+    parts = [group(others, opacity="0.3" if lit else None), *draw_encoder(facts)]
+    return Picture(
+        *AttentionStepper.size, word(14, 28, headline, 15, anchor="start", bold=True), *parts, alt=alt
+    )

@@ -45,7 +45,7 @@ tests = splits(seed=0, sizes=TEST_SIZES)
 
 # %% [markdown] kind="text" track="short"
 r"""
-This lesson explains every line of this picture: a trained translator is about to write its sixth French word.
+A trained translator is about to write its sixth French word. This lesson explains how it knows where to look.
 """
 
 # %% kind="picture" name="key picture" hide_input=true track="short"

@@ -9,10 +9,7 @@ from lessons.l14_the_transformer.traces import Trace, trace
 
 SENTENCE, SO_FAR = "the cat drank the water because it was thirsty", "le chat a bu l' eau parce qu'"
 CROSS, DECODER = "decoder 1, after cross-attention", "decoder 2, after self-attention"
-HEADS = {
-    CROSS: (3, "1"),
-    DECODER: (1, "2"),
-}  # cross 1.3 and decoder 2.1, which decide the pronoun (lesson 12)
+HEADS = {CROSS: 3, DECODER: 1}  # cross 1.3 and decoder 2.1, which decide the pronoun (lesson 12)
 
 
 def numbers() -> Trace:
@@ -20,17 +17,21 @@ def numbers() -> Trace:
 
 
 def stories(found: Trace) -> dict[str, list[str]]:
-    """What the two heads attend to at the last step."""
-    weights = {stage: found.maps[stage][head][-1] for stage, (head, _) in HEADS.items()}
+    """What the two heads attend to at the last step, and how lesson 12 found them."""
+    weights = {stage: found.maps[stage][head][-1] for stage, head in HEADS.items()}
     thirsty, article = found.source[weights[CROSS].argmax()], found.target[weights[DECODER].argmax()]
     record = read_results("lesson_12")["patching"]
     turned = min(record["cross 1.3"], record["decoder 2.1"])
-    proof = ["Give head 1 or 2", "its output for the", "twin with *cold*:"]
-    proof += [f"in {turned} of {record['sentences']},", "the pronoun turns."]
+    proof = [f"In {turned} of {record['sentences']} such", "sentences, either", "head's output from"]
+    proof += ["the twin (*cold*)", "turns the pronoun."]
     return {
         "decoder 2": proof,
-        CROSS: ["1 reads *" + thirsty + "*", f"({weights[CROSS].max():.2f})"],
-        DECODER: ["2 reads *" + article + "*", f"({weights[DECODER].max():.2f}), where", "it chose *chat*"],
+        CROSS: ["cross 1.3 reads", f"*{thirsty}* ({weights[CROSS].max():.2f})"],
+        DECODER: [
+            "decoder 2.1 reads",
+            f"*{article}* ({weights[DECODER].max():.2f}), where",
+            "it chose *chat*",
+        ],
     }
 
 
@@ -38,7 +39,7 @@ def draw() -> Picture:
     found = numbers()
     said = found.output[-1]
     alt = (
-        f"The Transformer translates “{SENTENCE}”. Each word is a line of {found.widths[0]} numbers that "
+        f"The Transformer translates “{SENTENCE}”. Each token is a line of {found.widths[0]} numbers that "
         "runs through three encoder or decoder blocks. Attention and feed-forward layers read its normalised "
         "copy and add to it; all three cross-attentions read the encoder's output. "
         f"After {found.target[-1]}, the next word is {said} ({found.probability:.2f})."

@@ -44,7 +44,7 @@ start_lesson("the_transformer", seed=14)
 
 # %% [markdown] kind="text" track="short"
 r"""
-This is everything you will build, with the numbers of the model that you will load. Follow one line from the bottom to the top: a word becomes 64 numbers, and every box reads them and adds to them. Words of the source end in the memory; words of the target become predictions. The magenta lines and heads are those that decide between *il* and *elle* (lesson 12).
+This is everything you will build, with the numbers of the model that you will load. Follow one line from the bottom to the top: a token becomes 64 numbers, and every attention and feed-forward layer reads them and adds to them. Lines of the source end in the memory, lines of the target in predictions. The two heads in magenta decide between *il* and *elle*; in lesson 12, no other head turned the pronoun in more than one of 200 sentences.
 """
 
 # %% kind="picture" name="key picture" hide_input=true track="short"
@@ -216,9 +216,6 @@ Why a *last* norm? With pre-norm, each layer adds its output to $x$, and this ru
 A decoder block has three layers instead of two. First, target tokens attend to target tokens. Then, in cross-attention, they attend to the memory, which is the decoder's only source of information about the input sentence. The last layer is the feed-forward network.
 """
 
-# %% kind="picture" hide_input=true
-key_picture.draw_block("decoder")
-
 # %% [markdown] kind="instructor"
 r"""
 **Vote** before the exercise, because the mask is where most go wrong.
@@ -228,6 +225,9 @@ r"""
 
 # %% kind="quiz"
 quiz("14", "masks")
+
+# %% kind="picture" hide_input=true
+key_picture.draw_block("decoder")
 
 # %% [markdown] kind="instructor"
 r"""
@@ -378,7 +378,7 @@ print(f"{len(own)} of the {len(functions)} functions are yours, and were called:
 r"""
 **If all of them are yours, your own code has translated this sentence**, from the token ids to the French words. You have built a Transformer.
 
-Now look inside while it works. Type a sentence, and click a box, or walk through all of them with the play button: you see the vectors that leave it, and the weights of each head with their words. Choose *your functions*, and every part that you wrote has a ✓; a dashed part is the library's. *Your file* and the networks A to F are for sections 7 and 8. <!-- core -->
+Now look inside while it works. Type a sentence, and click a box, or walk through all of them with the play button: you see the vectors that leave it, and the weights of each head with their words. Choose *your functions*, and every part that you wrote has a ✓; a dashed part is the library's. *Your file* and the networks A to F are for sections 7 and 8. Whichever you choose, the target is the library's translation, so that all of them can be compared. <!-- core -->
 """
 
 # %% kind="predict" name="x-ray"

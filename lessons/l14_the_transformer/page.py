@@ -77,19 +77,20 @@ BUS = 352, 14  # the memory on its way to the decoder
 @dataclass(frozen=True)
 class Marks:
     """What is said of the boxes: which is open, which differs first, which are the learner's, and of some the
-    head that is framed, with its number. Stages that `own` doesn't have aren't judged."""
+    head that is framed. Stages that `own` doesn't have aren't judged."""
 
     clickable: bool = False
     open: str = ""
     wrong: str = ""
     own: Mapping[str, bool] = field(default_factory=dict)
-    heads: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    heads: Mapping[str, int] = field(default_factory=dict)
 
     def frame(self, stage: str, usual: str) -> dict[str, Any]:
         """Of a box: accent if its output is the first to differ, dashed if its code isn't the learner's."""
         lit = stage in (self.wrong, self.open)
-        stroke = "accent" if stage == self.wrong else "ink" if lit else usual
         dash = None if self.own.get(stage, True) else "4 3"
+        usual = "calm" if dash and usual == "none" else usual
+        stroke = "accent" if stage == self.wrong else "ink" if lit else usual
         return {"stroke": stroke, "line": 2.6 if lit else 1.4, "stroke_dasharray": dash}
 
     def sign(self, x: float, y: float, stage: str) -> str:
@@ -100,18 +101,21 @@ class Marks:
     def part(self, stage: str, content: str, tip: str) -> str:
         """A box with all that belongs to it. It can be opened; while another one is wrong, it is quiet."""
         quiet = self.wrong and stage not in (self.wrong, self.open)
-        named = group(content, opacity=DIMMED if quiet else None, **belongs(tip=tip))
+        said = tip.rpartition(": ")[2] if self.clickable else tip  # its label says the rest
+        named = group(content, opacity=DIMMED if quiet else None, **belongs(tip=said))
         if not self.clickable:
             return named
         return choice(named, tip, chosen=stage == self.open, box=stage)
 
 
-def head_map(x: float, y: float, weights: np.ndarray, cell: float, *, causal: bool, shades: int = 5) -> str:
+def head_map(
+    x: float, y: float, weights: np.ndarray, cell: tuple[float, float], *, causal: bool, shades: int = 5
+) -> str:
     """Attention weights, small ones a little darker than they are. What the causal mask hides is grey."""
     shown = weights**0.7
     if causal:
         shown[np.triu_indices_from(shown, k=1)] = np.nan
-    return heat(x, y, shown, (cell, cell), shades=shades)
+    return heat(x, y, shown, cell, shades=shades)
 
 
 def plus(x: float, y: float) -> str:
@@ -125,7 +129,8 @@ def sub_layer(tower: Tower, y: float, layer: int, kind: str, trace: Trace, marks
     x, stream, name = tower.left, tower.stream, SUBLAYERS[tower.side][kind]
     stage = f"{tower.side} {layer}" + (f", after {kind}" if kind else "")
     top, low, high = y - HEIGHT / 2, y + HEIGHT / 2 - 9, y - HEIGHT / 2 - 9
-    drawn = line([(stream + 22, low), (x + BOX + 2, low)], "soft", 1.2, head=True)
+    last = tower.lines(len(trace.source if tower.side == "encoder" else trace.target))[-1]
+    drawn = line([(last, low), (x + BOX + 2, low)], "soft", 1.2, head=True)
     drawn += box(x + BOX + 10, low - 9, 7, 18, "calm", radius=3.5)
     drawn += line([(x + BOX / 2, top), (x + BOX / 2, high), (stream - 24, high)], "soft", 1.2, head=True)
     usual = "query" if kind else "calm"
@@ -141,8 +146,10 @@ def sub_layer(tower: Tower, y: float, layer: int, kind: str, trace: Trace, marks
 def widths(tower: Tower, y: float, stage: str, trace: Trace, marks: Marks) -> str:
     """A feed-forward layer makes each vector wide, then narrow again."""
     x, m = tower.left + BOX / 2, y + 7
+    relu = word(tower.left + BOX - 8, y - HEIGHT / 2 + 13, "ReLU", 11, "soft", "end")
+    drawn = "" if marks.clickable else relu
     d = f"M{x - 54} {m - 4}L{x - 12} {m - 12}H{x + 12}L{x + 54} {m - 4}V{m + 4}L{x + 12} {m + 12}H{x - 12}"
-    drawn = tag("path", d=f"{d}L{x - 54} {m + 4}Z", fill=colour("calm"), fill_opacity="0.15")
+    drawn += tag("path", d=f"{d}L{x - 54} {m + 4}Z", fill=colour("calm"), fill_opacity="0.15")
     sizes = zip((-38, 0, 38), trace.widths, strict=True)
     return drawn + "".join(word(x + dx, m + 4, size, 11, "soft") for dx, size in sizes)
 
@@ -154,15 +161,13 @@ def attention_maps(tower: Tower, y: float, stage: str, trace: Trace, marks: Mark
     n_heads, n_rows, n_columns = maps.shape
     cell = min(CELL, MAP / max(n_rows, n_columns))
     step, drawn = (BOX - 16 - cell * n_columns) / max(1, n_heads - 1), ""
-    framed, label = marks.heads.get(stage, (-1, ""))
     for head, rows in enumerate(maps):
         x = tower.left + 8 + step * head
-        drawn += head_map(x, y - 6, rows, cell, causal="self-attention" in stage)
-        if head == framed:
+        drawn += head_map(x, y - 6, rows, (cell, cell), causal="self-attention" in stage)
+        if head == marks.heads.get(stage):
             drawn += box(
                 x - 2, y - 8, cell * n_columns + 4, cell * n_rows + 4, "none", "accent", radius=3, line=1.6
             )
-            drawn += word(x - 7, y + 10, label, 11, "accent", bold=True)
     return drawn
 
 
@@ -200,9 +205,10 @@ def fan(tower: Tower, words: Sequence[str], y: float, joint: float, lit: int | N
     left, sizes = tower.sides[0], [width_of(text, 12) + 7 for text in words]
     slanted = sum(sizes) > right - left + 14
     if slanted:
-        sizes = [1.0] * len(words)
+        left, sizes = left + 16, [1.0] * len(words)
     steps = [(right - left) / sum(sizes) * size for size in sizes]
     below, curves, drawn, accent = y > joint, "", "", ""
+    y += slanted * (-24 if below else 16)
     for i, (text, x) in enumerate(zip(words, tower.lines(len(words)), strict=True)):
         middle = left + sum(steps[:i]) + steps[i] / 2
         end = y - 12 if below else y + 5
@@ -212,7 +218,7 @@ def fan(tower: Tower, words: Sequence[str], y: float, joint: float, lit: int | N
             accent = path(curve, "accent", 2.2)
         else:
             curves += curve
-        turned = {"transform": f"rotate(-45 {at} {number(y)})"} if slanted else {}
+        turned = {"transform": f"rotate(-35 {at} {number(y)})"} if slanted else {}
         anchor = ("end" if below else "start") if slanted else "middle"
         drawn += word(middle, y, text, 12, "accent" if i == lit else "ink", anchor, bold=i == lit, **turned)
     return path(curves, "calm", 1.1) + accent + drawn
@@ -233,7 +239,8 @@ def entrance(tower: Tower, trace: Trace, marks: Marks) -> str:
 def last_norm(tower: Tower, trace: Trace, marks: Marks) -> str:
     stage, x, y = ("memory" if tower.side == "encoder" else "last norm"), tower.stream, tower.top - 15
     lit = stage in (marks.open, marks.wrong)
-    drawn = box(x - 23, y - 4, 46, 8, "calm", radius=4, **(marks.frame(stage, "calm") if lit else {}))
+    fill = "calm" if marks.own.get(stage, True) else "paper"
+    drawn = box(x - 23, y - 4, 46, 8, fill, radius=4, **marks.frame(stage, "calm" if not lit else "ink"))
     drawn += word(x + 28, y + 4, "norm", 11, "soft", "start") + marks.sign(x - 27, y + 4, stage)
     named = "last norm; what leaves it is the memory" if tower.side == "encoder" else "last norm"
     return marks.part(stage, drawn, f"{named}: {trace.shape_and_size(stage)}")
@@ -247,7 +254,8 @@ def output_layer(tower: Tower, trace: Trace, marks: Marks) -> str:
     )
     drawn += marks.sign(x - 36, y + 14, "logits")
     drawn += box(x - 32, y - 26, 64, 20, stroke="soft", radius=5, line=1.2) + word(x, y - 12, "softmax", 11)
-    return marks.part("logits", drawn, f"logits: {trace.shape_and_size('logits')}")
+    behind = box(x - 32, y - 26, 64, 46, radius=5)  # of faint boxes, too
+    return behind + marks.part("logits", drawn, f"logits: {trace.shape_and_size('logits')}")
 
 
 def memory_lines(encoder: Tower, decoder: Tower, bus: float, count: int, lit: int | None) -> str:
@@ -272,36 +280,46 @@ def memory_lines(encoder: Tower, decoder: Tower, bus: float, count: int, lit: in
     return drawn
 
 
-def remarks(encoder: Tower, decoder: Tower, trace: Trace, narrow: bool) -> str:
-    """What the parts are, and the shapes of what flows."""
+def remarks(encoder: Tower, decoder: Tower, trace: Trace, marks: Marks, narrow: bool) -> str:
+    """What the parts are, and the shapes of what flows; not in a network with a mistake, which differs."""
     n, m, (d_model, *_) = len(trace.source), len(trace.target), trace.widths
     cross, masked = (heights(decoder, 0)[f"{kind}-attention"] for kind in ("cross", "self"))
     between = [heights(encoder, place)["attention"] - 58 for place in range(N_BLOCKS)]
     memory = [
         f"memory, {n} × {d_model}: one vector",
-        "per source word. Each cross-",
-        "attention makes its own K and V.",
+        "per source token. Each cross-",
+        "attention makes its own K, V.",
     ]
+    padding = ["A padding mask hides nothing", "here: there is no padding."]
+    if marks.clickable:
+        padding = ["Two tokens of padding follow, as", "in a batch; they aren't shown."]
     notes = {
-        (encoder.stream + 30, encoder.bottom + 24): [
-            f"{n} × {d_model}: rows of",
-            f"E, × √{d_model}, plus",
-            "the positions",
-        ],
-        (decoder.stream + 30, decoder.bottom + 24): [f"{m} × {d_model}, from", "the same matrix E"],
-        (decoder.stream + 38, decoder.top - 40): ["E again:", f"{m} × {trace.n_logits} logits"],
+        (encoder.left, between[2]): padding,
         (decoder.stream + decoder.aside, masked - 8): ["grey: hidden by", "the causal mask"],
-        (decoder.stream + decoder.aside, cross - 8): [f"{m} words ask,", f"{n} are read"],
-        (encoder.left, between[0]): ["4 heads. A row is a word that", "asks, a column a word it reads."],
-        (encoder.left, between[1]): ["Each head gives a word 16", "numbers; joined, times W_O."],
-        (encoder.left, between[2]): ["Source padding is masked,", "here and in cross-attention."],
+        (decoder.stream + 30, decoder.bottom + 24): ["target: the", "library's words"],
     }
+    if not marks.wrong:
+        notes |= {
+            (encoder.stream + 30, encoder.bottom + 24): [
+                f"{n} × {d_model}: rows of",
+                f"E, × √{d_model}, plus",
+                "the positions",
+            ],
+            (decoder.stream + 38, decoder.top - 40): ["E again:", f"{m} × {trace.n_logits} logits"],
+            (decoder.stream + decoder.aside, cross - 8): [f"{m} tokens ask,", f"{n} are read"],
+            (encoder.left, between[0]): ["4 heads. A row is a token that", "asks, a column one it reads."],
+            (encoder.left, between[1]): ["Each head gives a token 16", "numbers; joined, times W_O."],
+        }
+    if not marks.clickable:
+        notes[(decoder.stream + 30, decoder.bottom + 24)] = [f"{m} × {d_model}, from", "the same matrix E"]
     drawn = word(encoder.left + BOX + 13, encoder.bottom - 12, "norm", 11, "soft")
     if narrow:
         memory = ["memory:", "each cross-", "attention makes", "its own K and V"]
         drawn += note(encoder.stream + encoder.aside, encoder.top - 76, memory, 11, "key")
     else:
         drawn += note(14, 88, memory, 11, "key")
+        said = ["each position", "predicts the", "next token"]
+        drawn += note(decoder.stream - 42, decoder.top - 68, said, 11, anchor="end")
     return drawn + "".join(note(*at, lines, 11) for at, lines in notes.items())
 
 
@@ -339,7 +357,7 @@ def page(
         parts += [block(tower, place, place, trace, marks) for place in range(N_BLOCKS)]
         parts.append(last_norm(tower, trace, marks))
     parts.append(output_layer(decoder, trace, marks))
-    parts.append(remarks(encoder, decoder, trace, narrow))
+    parts.append(remarks(encoder, decoder, trace, marks, narrow))
     for stage, lines in (stories or {}).items():
         block_name, _, kind = stage.partition(", after ")
         y = heights(decoder, int(block_name[-1]))[kind] - (12 if kind else 2)

@@ -73,8 +73,8 @@ def test_the_key_picture_is_at_the_step_of_il_and_its_two_heads_read_what_it_say
     _, logits = of_shipped_model(THIRSTY, found.target)
     assert found.output[-1] == "il" and abs(found.probability - logits[-1].softmax(-1).max().item()) < 1e-3
     stories = " ".join(" ".join(lines) for lines in key_picture.stories(found).values())
-    assert "1 reads *thirsty* (1.00)" in stories and "2 reads *le* (0.99)" in stories
-    assert "in 200 of 200" in stories  # sentences of lesson 12's record
+    assert "cross 1.3 reads *thirsty* (1.00)" in stories and "decoder 2.1 reads *le* (0.99)" in stories
+    assert "In 200 of 200 such sentences" in stories  # of lesson 12's record
 
 
 @pytest.mark.parametrize("model", FIRST_WRONG)
@@ -94,6 +94,9 @@ def test_a_learners_file_has_ticks_and_says_why_it_stops():
     path.write_text(reference_text(), encoding="utf-8")
     found = trace("your file", THIRSTY)
     assert found.wrong == found.problem == "" and all(found.own.values()) and len(found.own) == 20
+    path.write_text(reference_text().replace(".tril()", ".triu()"), encoding="utf-8")
+    found = trace("your file", THIRSTY)  # a tick is for what is right
+    assert "decoder 0" not in found.own and found.own["memory"]
     path.write_text(reference_text().replace("torch.relu(", "torch.rely("), encoding="utf-8")
     found = trace("your file", THIRSTY)
     assert found.wrong == "encoder 0" and "rely" in found.problem  # the first state that wasn't reached
@@ -106,3 +109,4 @@ def test_whatever_is_typed_gets_a_picture(typed):
     facts = XRay.facts_at(XRay.start | {"sentence": typed})
     assert len(facts["trace"].source) <= LONGEST + 1 and facts["trace"].output
     assert "<b>" not in XRay.picture_of(facts).svg
+    assert ("zzz?" in facts["trace"].source) == ("zzz" in typed) and facts["trace"].cut == (len(typed) > 100)

@@ -22,10 +22,10 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.formatting import fixed
-from course_lib.models.own_file import OwnFileError, describe_error, load_class, own_file_path
+from course_lib.models.own_file import FILE, OwnFileError, describe_error, load_class, own_file_path
 from course_lib.teaching import count_own_calls
 from course_lib.teaching.own_code.kept_file import kept_file
-from course_lib.text.special import BOS, EOS, PAD, SPECIAL
+from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
 from course_lib.training.step import parts_of
 from course_lib.translation.pipeline import clean_text
 from course_lib.translation.shipped import shared
@@ -69,6 +69,7 @@ class Trace:
     wrong: str = ""
     gap: float = 0.0
     problem: str = ""
+    cut: bool = False  # the sentence was too long
 
     @property
     def widths(self) -> tuple[int, int, int]:
@@ -116,10 +117,13 @@ def trace(model: str, sentence: str, target: str | None = None) -> Trace:
 def _trace(model: str, sentence: str, target: str | None, version: float) -> Trace:
     """`version` changes with the learner's code."""
     tokenizer = shared("transformer").tokenizer
-    words = clean_text(sentence, tokenizer).split()[:LONGEST]
+    typed = clean_text(sentence, tokenizer).split()
+    words = typed[:LONGEST]
     source = [*tokenizer.encode(" ".join(words)), EOS]
+    shown = (f"{word}?" if token == UNK else word for word, token in zip(words, source, strict=False))
     tokens = [BOS, *(_translation(tuple(source)) if target is None else tokenizer.encode(target))]
-    names = (*words, SPECIAL[EOS]), ("<s>", *tokenizer.tokens(tokens[1:]))
+    first = SPECIAL[EOS if model == "E" else BOS]
+    names = (*shown, SPECIAL[EOS]), (first, *tokenizer.tokens(tokens[1:]))
     padded = len(source) + 2 + (len(source) + 2 == len(tokens))  # lengths that tell both sides apart
     inputs = torch.tensor([source + [PAD] * (padded - len(source))]), torch.tensor([tokens])
     stages, maps, own, problem = _run(model, *inputs)
@@ -128,7 +132,9 @@ def _trace(model: str, sentence: str, target: str | None, version: float) -> Tra
     reached = [stage for stage in stage_names(N_LAYERS) if stage in stages]
     states = {stage: stages[stage][0, : real.get(stages[stage].shape[1])] for stage in reached}
     right = _trace("library", sentence, target, 0.0).states if model != "library" else {}
-    wrong = first_wrong({stage: state.numpy() for stage, state in states.items()}, right)
+    nothing = torch.empty(0)
+    differing = {s for s, state in right.items() if not same(states.get(s, nothing), torch.from_numpy(state))}
+    wrong = first_wrong(reached, differing)
     gap = float(np.abs(states[wrong].numpy() - right[wrong]).max()) if wrong in states else 0.0
     said, probability, likeliest = (), 0.0, {}
     if "logits" in states:
@@ -139,23 +145,21 @@ def _trace(model: str, sentence: str, target: str | None, version: float) -> Tra
         probability = max(likeliest.values())
     arrays = {stage: state.numpy() for stage, state in states.items()}
     found = {stage: w[0, :, : real[w.shape[2]], : real[w.shape[3]]].numpy() for stage, w in maps.items()}
-    return Trace(*names, said, probability, likeliest, arrays, found, own, wrong, gap, problem)
+    own = {stage: is_own for stage, is_own in own.items() if not is_own or stage not in differing}
+    cut = len(typed) > LONGEST
+    return Trace(*names, said, probability, likeliest, arrays, found, own, wrong, gap, problem, cut)
 
 
-def first_wrong(states: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> str:
+def first_wrong(reached: list[str], differing: set[str]) -> str:
     """The first state that differs, or wasn't reached; empty if there is none, or nothing was reached.
 
     The state between two sub-layers is seen when the second one begins. If a block went on without it, that
     sub-layer is the one that is missing.
     """
-    for stage, following in pairwise([*right, ""] if states else []):
-        if stage in states:
-            if not same(torch.from_numpy(states[stage]), torch.from_numpy(right[stage])):
-                return stage
-        elif ", after" in stage and stage.partition(",")[0] in states:
-            return following
-        else:
-            return stage
+    for stage, following in pairwise([*stage_names(N_LAYERS), ""] if reached else []):
+        if stage in differing:
+            skipped = stage not in reached and ", after" in stage and stage.partition(",")[0] in reached
+            return following if skipped else stage
     return ""
 
 
@@ -194,11 +198,15 @@ def _run(
             target = torch.cat([torch.full_like(target[:, :1], EOS), target[:, 1:]], dim=1)
         watched = run_module(network, stages, source, target, mask)
     except OwnFileError as error:
-        return {}, {}, {}, str(error)
+        return {}, {}, {}, without_path(str(error))
     except Exception as error:  # whatever a learner's file may raise
-        return stages, {}, {}, describe_error(error, own_file_path())
+        return stages, {}, {}, without_path(describe_error(error, own_file_path()))
     own = dict.fromkeys(stage_names(N_LAYERS), True) if model == "your file" else {}
     return stages, _sorted_maps(watched, source.shape[1], target.shape[1]), own, ""
+
+
+def without_path(message: str) -> str:
+    return message.replace(str(own_file_path()), FILE)
 
 
 def _owned(called: dict[str, int]) -> dict[str, bool]:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import wrap
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from course_lib.formatting import fixed, significant
 from course_lib.views.cells import heat
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.shapes import side_bars
-from course_lib.views.svg import belongs, box, choice, group, line, number, word
+from course_lib.views.svg import belongs, box, choice, group, line, number, width_of, word
 from lessons.l14_the_transformer import page as drawing
 from lessons.l14_the_transformer.file_stages import stage_names
 from lessons.l14_the_transformer.traces import LONGEST, MODELS, N_HEADS, N_LAYERS, Trace, trace
@@ -72,12 +73,12 @@ def place_of(stage: str) -> tuple[float, float]:
     if "embeddings" in stage:
         return (tower.stream + 26 if tower is encoder else tower.stream - 98), tower.bottom + 28
     if stage in ("memory", "last norm", "logits"):
-        half = 32 if stage == "logits" else 23
+        half = {"logits": 32, "memory": 62}.get(stage, 23)  # beyond the word "norm"
         return tower.stream + (half if tower is encoder else -half), tower.top - (
             38 if stage == "logits" else 15
         )
     block_name, _, kind = stage.partition(", after ")
-    return edge, drawing.heights(tower, int(block_name[-1]))[kind]
+    return edge, drawing.heights(tower, int(block_name[-1]))[kind] - 14
 
 
 def tensor(x: float, y: float, state: np.ndarray, words: Iterable[str], width: float) -> str:
@@ -95,19 +96,25 @@ def words_read(facts: Facts) -> tuple[str, ...]:
     return found.target if of_target else found.source
 
 
+def map_width(facts: Facts) -> float:
+    """Of the open head's map: beside it, all heads need room."""
+    return min(ROW * len(words_read(facts)), 150)
+
+
 def attention_map(x: float, y: float, facts: Facts, rows: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """The weights of one head, with words."""
     weights = np.asarray(facts["weights"])
-    causal = rows == columns and rows[0] == "<s>"
-    drawn = drawing.head_map(x, y, weights, ROW, causal=causal, shades=12)
+    across = map_width(facts) / len(columns)
+    causal = "self-attention" in facts["box"]
+    drawn = drawing.head_map(x, y, weights, (across, ROW), causal=causal, shades=8)
     bottom, lines = y + ROW * len(rows) + 8, ""
     for i, (text, row) in enumerate(zip(rows, weights, strict=True)):
         most = " · ".join(f"{columns[j]} {row[j]:.2f}" for j in np.argsort(-row)[:3])
-        across = box(x, y + ROW * i, ROW * len(columns), ROW, "none")
+        whole = box(x, y + ROW * i, across * len(columns), ROW, "none")
         label = word(x - 6, y + ROW * i + 10, text, 11, anchor="end")
-        lines += group(across + label, **belongs(tip=f"{text} → {most}"))
+        lines += group(whole + label, **belongs(tip=f"{text} → {most}"))
     for j, text in enumerate(columns):
-        at = x + ROW * (j + 0.5) + 4
+        at = x + across * (j + 0.5) + 4
         turned = f"rotate(-45 {number(at)} {number(bottom)})"
         drawn += word(at, bottom, text, 11, anchor="end", transform=turned)
     return drawn + group(lines, pointer_events="all")
@@ -124,7 +131,9 @@ def panel(facts: Facts) -> str:
     edge, y = place_of(stage)
     left = WIDTH - PANEL - 8 if of_source else 8
     weights, logits = facts["weights"], stage == "logits"
-    height = 66 + (120 if logits else ROW * len(words)) + (72 + ROW * len(words) if weights else 0)
+    height = 66 + (120 if logits else ROW * len(words))
+    if weights:
+        height += 46 + ROW * len(words) + 0.75 * max(width_of(text, 11) for text in words_read(facts))
     top = min(max(64, y - height / 2), 910 - height)
     stroke = "accent" if stage == found.wrong else "ink"
     side = left if of_source else left + PANEL
@@ -134,12 +143,11 @@ def panel(facts: Facts) -> str:
     if facts["state"] is None:
         return drawn + word(left + 12, top + 44, "not reached", 12, "soft", "start")
     state, x = np.asarray(facts["state"]), left + LABEL + 10
-    said = f"{' × '.join(map(str, state.shape))}, size {fixed(facts['size'], 1)}, after it was added"
-    if "embeddings" in stage or stage in ("memory", "last norm", "logits"):
-        said = said.removesuffix(", after it was added")
+    said = f"{' × '.join(map(str, state.shape))}, size {fixed(facts['size'], 1)}"
+    said += f"; next after *{words[-1]}*, in probabilities:" if logits else "; blue: above 0, orange: below"
     fill = "soft"
     if stage == found.wrong:
-        said, fill = f"the first that differs, by up to {significant(facts['gap'], 2)}", "accent"
+        said, fill = f"first that differs by over 0.001: by {significant(facts['gap'], 2)}", "accent"
     drawn += word(left + 12, top + 40, said, 12, fill, "start")
     if logits:
         names, values = list(facts["likeliest"]), list(facts["likeliest"].values())
@@ -151,7 +159,7 @@ def panel(facts: Facts) -> str:
             left + 12, at - 8, f"head {facts['head']}: a row asks, a column is read", 12, "soft", "start"
         )
         drawn += attention_map(x, at, facts, words, words_read(facts))
-        drawn += all_heads(x + ROW * len(words_read(facts)) + 26, at, facts)
+        drawn += all_heads(x + map_width(facts) + 26, at, facts)
     return drawn
 
 
@@ -161,7 +169,7 @@ def all_heads(x: float, y: float, facts: Facts) -> str:
     for head, rows in enumerate(maps):
         cell = 34 / max(rows.shape)
         left, top, chosen = x + 48 * (head % 2), y + 58 * (head // 2), head == facts["head"]
-        small = drawing.head_map(left, top, rows, cell, causal="self" in facts["box"], shades=3)
+        small = drawing.head_map(left, top, rows, (cell, cell), causal="self" in facts["box"], shades=3)
         frame = box(
             left - 3, top - 3, 40, 40, "none", "ink" if chosen else "hair", line=1.6, pointer_events="all"
         )
@@ -173,10 +181,12 @@ def all_heads(x: float, y: float, facts: Facts) -> str:
 def headline(facts: Facts) -> list[str]:
     found, model = facts["trace"], facts["model"]
     name = NAMES.get(model, f"network {model}")
-    if found.problem and not found.states:
-        return ["my_transformer.py doesn't run:", found.problem[:44]]
+    if found.problem:
+        return wrap(found.problem, 44)[:3]
     if found.wrong:
         return [f"X-ray of {name}, first wrong box:", called(found.wrong)]
+    if found.cut:
+        return [f"X-ray of {name}:", f"the first {LONGEST} words"]
     if model == "your functions":
         return ["X-ray of your functions:", f"{sum(found.own.values())} of {len(found.own)} parts are yours"]
     return [
@@ -198,7 +208,7 @@ class XRay(Explorable):
     presets = {"your functions": {"model": "your functions"}, "network A": {"model": "A", "box": "logits"}}
     goals = {
         "memory": "Open the box whose output every decoder block reads",
-        "deciding": "Find the head of a cross-attention in which *il* reads *thirsty* alone",
+        "deciding": "Find the cross-attention head that, after *qu'*, reads only *thirsty*",
         "wrong": "Open the first wrong box of a network with a mistake",
     }
     compute = staticmethod(compute)
@@ -231,7 +241,9 @@ class XRay(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         found, shape = facts["trace"], " by ".join(map(str, facts["shape"]))
-        text = f"{' '.join(headline(facts))}. Source: {' '.join(found.source)}. "
+        text = f"{' '.join(headline(facts)).rstrip('.')}. Source: {' '.join(found.source)}. "
+        if facts["state"] is None:
+            return text + f"Not reached: {called(facts['box'])}."
         text += f"Next words: {' '.join(found.output)}. "
         text += f"Open: {called(facts['box'])}, {shape}, size {fixed(facts['size'], 1)}."
         if facts["weights"]:

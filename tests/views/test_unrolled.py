@@ -22,6 +22,8 @@ def test_a_column_has_a_cell_for_each_number_inside_its_frame():
         for start, length in (("x", "width"), ("y", "height")):
             inside = float(cell.get(start)) - float(frame.get(start))
             assert 0 < inside < inside + float(cell.get(length)) < float(frame.get(length))
+    shown = column(50, 10, [-3.0], largest=6)
+    assert "−3.00" in shown and 'fill-opacity="0.5"' in shown
 
 
 def test_an_arrow_leads_from_each_state_to_the_next_and_from_each_word():

@@ -19,7 +19,7 @@ from lessons.l01_guessing_the_next_word import noun_map
 
 PARTS = ("", "network")
 CONTEXT = "chat a bu le"  # the last four words of le chat a bu le
-SHOWN, SEED = 8, 2
+SHOWN, SEED = 8, 0
 
 
 class Window(NamedTuple):
@@ -54,7 +54,7 @@ def numbers() -> tuple[Window, dict[str, tuple[float, float]], list[tuple[str, f
 
 
 PLACES = [76 + 72 * i for i in range(4)]  # of the four words
-BARS, FEATURES, HIDDEN, VECTORS, WORDS, SAMPLE = 62, 206, 246, 304, 416, 482  # heights
+BARS, FEATURES, HIDDEN, VECTORS, WORDS, SAMPLE = 62, 206, 250, 304, 416, 482  # heights
 LEFT, STRIP, BESIDE = 42, 284, 338  # where a layer starts, how long it is, and its name
 HEADLINES = {
     "": "After *chat a bu le*, the network expects drinks that are neighbours on its map",
@@ -79,7 +79,8 @@ def draw(lit: str = "") -> Picture:
         bars,
         group(rest, opacity="0.3" if lit else None),
         alt=f"After {CONTEXT}, a trained window network gives {told}. On the map of its vectors, these "
-        f"are neighbours; places, people, animals and food have regions of their own. Sampled: {written}.",
+        f"are neighbours; places and food have regions of their own, people and animals share one. "
+        f"Sampled: {written}",
     )
 
 
@@ -88,25 +89,28 @@ def _network(window: Window, stroke: str) -> str:
     middle = LEFT + STRIP / 2
     out = feeds(PLACES, WORDS - 16, VECTORS + 82)
     for x, name, vector in zip(PLACES, CONTEXT.split(), window.embeddings, strict=True):
-        out += column(x, VECTORS, vector[:: 64 // SHOWN] / 3, 9, tip=name) + word(x, WORDS, name)
-        out += bend((x, VECTORS - 2), ((x + middle) / 2, HIDDEN + 24), stroke, 1.4, head=True)
-    for y, values, rows in ((HIDDEN, window.hidden, 4), (FEATURES, window.features, 1)):
-        size = STRIP / (len(values) // rows)
-        out += tiny_cells(LEFT, y, values.reshape(rows, -1), size, size, float(values.abs().max()))
+        out += column(x, VECTORS, vector[:: 64 // SHOWN], 9, tip=name, largest=3)
+        out += word(x, WORDS, name)
+        out += bend((x, VECTORS - 2), ((x + middle) / 2, HIDDEN + 15), stroke, 1.4, head=True)
+    for y, values, rows in ((HIDDEN, window.hidden, 2), (FEATURES, window.features, 1)):
+        wide, high = STRIP / (len(values) // rows), STRIP / len(window.features)
+        out += tiny_cells(LEFT, y, values.reshape(rows, -1), wide, high, float(values.abs().max()))
     out += feeds([middle], HIDDEN - 5, FEATURES + 12, stroke)
     out += feeds([middle], FEATURES - 5, FEATURES - 24, stroke)
     of_words = ["embeddings:", f"{SHOWN} of 64 numbers", "each; all 4 × 64 are", "concatenated"]
     of_features = [f"{len(window.features)} numbers, compared", "with every word's", "vector; then softmax"]
     out += note(BESIDE, VECTORS + 20, of_words, 11) + note(BESIDE, FEATURES - 20, of_features, 11)
     out += note(BESIDE, HIDDEN + 6, [f"hidden layer: {len(window.hidden)}", "numbers, tanh"], 11)
-    return out + word(110, BARS - 8, "next word, of 680", 11, "soft", "start")
+    n = shared("mlp_lm").model.words.output.out_features
+    return out + word(110, BARS - 8, f"next word, of {n} tokens, English ones too", 11, "soft", "start")
 
 
 def _sample(sample: list[tuple[str, float]]) -> str:
     """A sentence, with the probability that each word had."""
     out = line([(14, SAMPLE - 46), (WIDTH - 14, SAMPLE - 46)], "hair")
-    told = "A sentence that it wrote, each word sampled with the probability below it:"
+    told = "The first sentence that it sampled (*do the aunts look for?*), with each word's probability:"
     out += word(14, SAMPLE - 24, told, 12, "soft", "start")
     for x, (name, p) in zip(spread([name for name, _ in sample], 14, WIDTH - 14, 12), sample, strict=True):
-        out += word(x, SAMPLE, name, 12) + word(x, SAMPLE + 16, f"{p:.2f}".lstrip("0"), 11, "soft")
+        said = f"{p:.2f}".lstrip("0") if p >= 0.01 else "<.01"
+        out += word(x, SAMPLE, name, 12) + word(x, SAMPLE + 16, said, 11, "soft")
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from course_lib.views.picture import WIDTH
 from course_lib.views.plane import Plane
-from course_lib.views.svg import belongs, dot, width_of, word
+from course_lib.views.svg import belongs, dot, note, width_of, word
 from lessons.l01_guessing_the_next_word.embeddings import embeddings_of, first_two_components, nouns_by_form
 
 DRINKS = ("lait", "jus", "thé", "café")  # that the network expects in the key picture
@@ -21,8 +21,14 @@ def places() -> dict[str, tuple[float, float]]:
 def draw(nouns: dict[str, tuple[float, float]]) -> str:
     """Every noun a dot; its name beside it where there is room."""
     spots = {name: MAP.at(*place) for name, place in nouns.items()}
-    out = word(MAP.left, MAP.top - 38, "its vectors of nouns, in the plane in which", 11, "soft", "start")
-    out += word(MAP.left, MAP.top - 24, "they vary most", 11, "soft", "start")
+    vectors, plane = embeddings_of(list(nouns)), sum(x * x + y * y for x, y in nouns.values())
+    held = plane / (vectors - vectors.mean(dim=0)).square().sum().item()
+    told = [
+        f"{len(nouns)} singular nouns: people, animals, places,",
+        "food and drinks, in the plane in which their",
+        f"vectors vary most: {held:.0%} of the variance",
+    ]
+    out = note(MAP.left, MAP.top - 38, told, 11)
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in spots.values()]
     for name, place in GROUPS.items():
         (x, y), wide = MAP.at(*place), width_of(name, 13)

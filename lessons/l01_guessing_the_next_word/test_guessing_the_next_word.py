@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from course_lib.formatting import minus
 from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
@@ -78,6 +79,12 @@ def test_the_picture_shows_what_the_model_predicts_and_that_the_drinks_are_neigh
     for drink in noun_map.DRINKS:  # on the map, and in all 64 dimensions
         on_the_map = sorted(places, key=lambda other, at=places[drink]: math.dist(places[other], at))[1]
         assert {on_the_map, nearest[drink]} < set(noun_map.DRINKS)
+    vectors = embeddings_of(list(places))
+    spread = torch.linalg.svdvals(vectors - vectors.mean(dim=0)).square()
+    assert f"{len(places)} singular nouns" in noun_map.draw(places)
+    assert f"{spread[:2].sum() / spread.sum():.0%} of the variance" in noun_map.draw(places)
+    first = system.model.words.target(torch.tensor(encode(key_picture.CONTEXT)))[:, 0]
+    assert all(f": {minus(f'{value:.2f}')} " in key_picture.draw().svg for value in first.tolist())
     text = " ".join(word for word, _ in sample[:-1])
     ids = [BOS, *encode(text), EOS]
     loss = F.cross_entropy(system.model(torch.tensor([ids[:-1]]))[0], torch.tensor(ids[1:]), reduction="sum")

@@ -48,34 +48,33 @@ def numbers() -> list[Step]:
         probabilities = model.words.logits(model.to_embed(states))[0].softmax(dim=-1)
     steps = []
     for (read, after), state, row in zip(pairwise(tokens), states[0], probabilities, strict=True):
-        best = [token for token in row.topk(3).indices.tolist() if token != after]
-        best = sorted([after, *best[:2]], key=lambda token: -row[token])
-        named = [(name(token), row[token].item()) for token in best]
+        best = [(name(token), row[token].item()) for token in row.topk(2).indices.tolist()]
         shown = state[:: len(state) // SHOWN].tolist()
-        steps.append(Step(name(read), shown, named, name(after), row[after].item()))
+        steps.append(Step(name(read), shown, best, name(after), row[after].item()))
     return steps
 
 
 FIRST, GAP = 128, 53.5
-LOSS, UNIT, GUESSES, STATES, WORDS = 190, 33, 220, 296, 436  # heights; pixels of a loss of 1
+LOSS, UNIT, NEXT, GUESSES, STATES, WORDS = 166, 29, 186, 231, 296, 436  # heights; pixels of a loss of 1
 HEADLINES = {
-    "": "*chat* surprises the RNN; after *bu l'*, it is sure of *eau*",
+    "": "After *le*, many nouns are possible; after *bu l'*, only *eau*",
     "state": "The same *W*, *U* and *b* make every state from the word and the state before",
 }
 
 
 def draw(lit: str = "") -> Picture:
-    """Words below, states above them, then the three best guesses and the loss."""
+    """Words below, states above them, then the two best guesses, what comes, and the loss."""
     steps = numbers()
     places = [FIRST + GAP * i for i in range(len(steps))]
     chat, eau = steps[1], steps[5]
     bottom = STATES + height_of(SHOWN)
-    above = note(14, LOSS - 14, ["loss,", "−ln *p*"])
-    above += note(14, GUESSES, ["best guesses;", "bold: what", "comes next"], 11)
+    above = note(14, LOSS - 20, ["loss,", "−ln *p*"])
+    above += note(14, NEXT, ["what comes,", "probability *p*"], 11)
+    above += note(14, GUESSES, ["best guesses,", "bars: *p*"], 11)
     for x, step in zip(places, steps, strict=True):
         told = belongs(tip=f"p({step.next}) = {step.probability:.3f}")
         above += group(
-            _loss(x, step, step is chat) + guesses(x, GUESSES, step.guesses, bold=step.next), **told
+            _loss(x, step, step in (chat, eau)) + guesses(x, GUESSES, step.guesses, bold=step.next), **told
         )
     above += feeds(places, STATES - 5, STATES - 22, "calm")
     stroke = "accent" if lit else "soft"
@@ -94,15 +93,20 @@ def draw(lit: str = "") -> Picture:
     if not lit:
         above += note(14, STATES - 9, ["output layer"], 11)
         states += note(14, WORDS - 50, ["*W*, *U*: the same", "at every word"], 11)
+    said = (
+        f"After le, it gives chat a probability of {chat.probability:.2f}: a loss of {chat.loss:.1f}, the "
+        f"highest. After l', it gives eau {eau.probability:.2f}."
+    )
+    if lit:
+        said = "At every step, W multiplies the word and U the state before it."
     return Picture(
         WIDTH,
         452,
         word(14, 26, HEADLINES[lit], 15, anchor="start", bold=True),
         group(above, opacity="0.3" if lit else None),
         states,
-        alt=f"An RNN reads {SENTENCE}. After le, it gives chat a probability of {chat.probability:.2f}: a "
-        f"loss of {chat.loss:.1f}, the highest. After l', it gives eau {eau.probability:.2f}. Each state is "
-        "computed from the word and the state before, with the same weights at every word.",
+        alt=f"An RNN reads {SENTENCE}. {said} Each state is computed from the word and the state before, "
+        "with the same weights at every word.",
     )
 
 
@@ -110,4 +114,7 @@ def _loss(x: float, step: Step, lit: bool) -> str:
     height = UNIT * step.loss
     fill = "accent" if lit else "calm"
     bar = box(x - 13, LOSS - height, 26, max(1, height), fill, radius=2)
-    return bar + word(x, LOSS - height - 6, f"{step.loss:.1f}", 12, "accent" if lit else "soft", bold=lit)
+    loss = "<0.1" if step.loss < 0.05 else f"{step.loss:.1f}"
+    bar += word(x, LOSS - height - 6, loss, 12, "accent" if lit else "soft", bold=lit)
+    bar += word(x, NEXT, step.next, 13, "accent" if lit else "ink", bold=True)
+    return bar + word(x, NEXT + 16, f"{step.probability:.2f}", 11, "accent" if lit else "soft")

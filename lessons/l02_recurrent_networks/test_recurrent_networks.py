@@ -61,6 +61,10 @@ def test_the_picture_shows_the_losses_of_the_model_and_its_surprise():
     for token, after, step in zip(tokens[:-1], tokens[1:], steps, strict=True):
         logits, state, _ = model.advance(state, torch.tensor([token]), with_weights=False)
         assert step.loss == pytest.approx(F.cross_entropy(logits, torch.tensor([after])).item(), abs=1e-3)
+        likely = logits[0].softmax(dim=-1).sort(descending=True).values
+        assert [p for _, p in step.guesses] == pytest.approx(likely[:2].tolist(), abs=1e-4)
+        if step.next == "chat":
+            assert (likely > 0.01).sum() > 15, "many nouns are possible"
         torch.testing.assert_close(
             torch.tensor(step.state), state["hidden"][0, 0, ::27], atol=1e-3, rtol=1e-3
         )

@@ -46,7 +46,7 @@ start_lesson("lstm_and_gru", seed=3)
 
 # %% [markdown] kind="text"
 r"""
-This is one step of a trained LSTM, a recurrent network with a second state, the *cell state*. It has just read *chat* (cat). Follow one number of the cell state from left to right: the thicker its line, the larger it is.
+This is one step of a trained LSTM, a recurrent network with a second state, the *cell state*. It has just read *chat* (cat). Follow one number of the cell state from left to right: the thicker its line, the further it is from 0.
 """
 
 # %% kind="picture" name="key picture" hide_input=true

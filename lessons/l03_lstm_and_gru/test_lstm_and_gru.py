@@ -198,6 +198,10 @@ def test_the_pictures_show_what_torchs_lstm_computes_and_the_recorded_swap():
     moved = (he.swapped - he.next["elle"] - she.swapped + she.next["elle"]) / 2
     assert moved == pytest.approx(STORED["gender cell"]["pairs"]["chat, souris"], abs=1e-3)
     assert he.steps[2].forget < 0.5 < 0.9 < she.steps[2].forget and best == STORED["gender cell"]["best cell"]
+    assert she.steps[2].written < -0.9 and abs(he.steps[2].written) < 0.05, "the writes differ, too"
+    swapped = STORED["gender cell"]["swapped after"]
+    assert swapped["qu'"]["best cell"] > 0.9 * swapped["qu'"]["cell state"], "it holds the gender there"
+    assert swapped["the subject"]["best cell"] < 0.5 * swapped["the subject"]["cell state"]
     assert 80 <= len(unrolled_cell.draw().alt) <= 350
 
 

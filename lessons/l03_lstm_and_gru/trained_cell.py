@@ -28,8 +28,12 @@ class Step(NamedTuple):
     output: float
 
     @property
+    def written(self) -> float:
+        return self.input * self.candidate
+
+    @property
     def cell(self) -> float:
-        return self.forget * self.before + self.input * self.candidate
+        return self.forget * self.before + self.written
 
     @property
     def hidden(self) -> float:

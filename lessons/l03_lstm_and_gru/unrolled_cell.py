@@ -9,7 +9,7 @@ from course_lib.translation.shipped import shared
 from course_lib.views.cells import cells, shade
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.shapes import side_bars
-from course_lib.views.svg import belongs, box, group, line, note, path, word
+from course_lib.views.svg import belongs, box, group, line, note, path, width_of, word
 from lessons.l03_lstm_and_gru.trained_cell import Run, numbers, signed
 
 FIRST, GAP, HALF = 142, 54, 14  # across: the first word, from word to word; half the height of a belt
@@ -27,9 +27,11 @@ def draw() -> Picture:
     sides += word(end + 52, first - 74, f"next, from all {size}", 11, "soft", "start")
     gate = FIRST + 1.5 * GAP
     for y, run in zip(BELTS, (she, he), strict=True):
-        noun, kept = run.steps[2].word, run.steps[2].forget
+        noun = run.steps[2]
         sides += line([(gate, y - HALF - 46), (gate, y - HALF - 2)], "soft", 1.2)
-        told = f"*{noun}*: the forget gate lets {kept:.0%} pass"
+        told = (
+            f"*{noun.word}*: the forget gate lets {noun.forget:.0%} pass; written: {signed(noun.written, 1)}"
+        )
         sides += word(gate - 4, y - HALF - 52, told, 12, "ink", "start")
     middle, swap = (first + second) / 2, ""
     for y in BELTS:
@@ -38,14 +40,15 @@ def draw() -> Picture:
         swap += path(d, "accent", 1.8, head=True)
     told = [
         "Exchange only",
-        "these two of the",
-        f"2 × {size} numbers:",
+        "these two cell",
+        f"numbers ({size} in",
+        "each sentence):",
         f"*elle* falls to {she.swapped:.2f}",
         "above and rises",
         f"to {he.swapped:.2f} below.",
     ]
-    swap += note(end + 56, middle - 44, told, 12, "accent")
-    headline = f"One of the LSTM's {size} numbers remembers that the mouse is feminine"
+    swap += note(end + 56, middle - 52, told, 12, "accent")
+    headline = f"Before the pronoun, one of the LSTM's {size} numbers holds the gender"
     return Picture(
         WIDTH,
         446,
@@ -75,8 +78,8 @@ def _belt(run: Run, y: float) -> str:
     for edge in (y - HALF, y + HALF):
         out += line([(places[0], edge), (places[-1], edge)], "soft")
     for i, (x, step) in enumerate(zip(places, run.steps, strict=True)):
-        written = step.input * step.candidate
-        drawn = _arrow(x, y + HALF + 28, y + HALF + 4, written) + _value(x, y + HALF + 44, written)
+        drawn = _arrow(x, y + HALF + 28, y + HALF + 4, step.written)
+        drawn += _value(x, y + HALF + 44, step.written)
         drawn += _arrow(x, y - HALF - 2, y - HALF - 24, step.hidden) + _value(x, y - HALF - 30, step.hidden)
         frame = "calm" if abs(step.cell) < 0.05 else shade(step.cell, 1)[0]
         drawn += box(x - 20, y - 11, 40, 22, "paper", frame, radius=11, line=1.6)
@@ -86,9 +89,9 @@ def _belt(run: Run, y: float) -> str:
             drawn, **belongs(tip=f"{step.word}: input gate {step.input:.2f}, forget gate {step.forget:.2f}")
         )
     x, height = places[-1] + 24, y - HALF - 34
-    ends = [(x, height), (x + 20, height)]
-    out += line(ends, "paper", 7) + line(ends, "soft", 1.2, head=True)
     names = sorted(run.next, key=run.next.get, reverse=True)
+    ends = [(x, height), (x + 48 - width_of(names[0], 13), height)]
+    out += line(ends, "paper", 7) + line(ends, "soft", 1.2, head=True)
     bars = side_bars(x + 60, height - 12, names, [run.next[name] for name in names], width=40, fill="calm")
     return out + bars
 

@@ -12,7 +12,7 @@ import torch
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
 from course_lib.views.picture import WIDTH, Picture
-from course_lib.views.svg import bend, box, group, line, note, path, word
+from course_lib.views.svg import box, group, line, note, path, word
 from course_lib.views.unrolled import chain, feeds, guesses, height_of, tiny_cells
 
 PARTS = ("", "context vector")
@@ -59,7 +59,7 @@ GUESSES, WORDS, SOURCE_AT, LAYERS = 72, 362, 414, {1: 146, 0: 252}  # heights; t
 TALL = height_of(SHOWN)
 HEADLINES = {
     "": "All that the decoder learns about *the cat sleeps* is one vector of {} numbers",
-    "context vector": "The context vector: the encoder's last state is the decoder's first",
+    "context vector": "The context vector: the decoder starts from the encoder's last state",
 }
 
 
@@ -71,7 +71,8 @@ def draw(lit: str = "") -> Picture:
     networks = _decoding(decoder) + _layers(encoder, ENCODER) + _layers(decoder, DECODER)
     for i, text in enumerate(SOURCE.split()):
         networks += word(ENCODER[i], SOURCE_AT, text, fill="soft")
-        networks += bend((ENCODER[i], SOURCE_AT - 15), (ENCODER[2 - i], WORDS + 8), "calm", 1.4, head=True)
+        way = [(ENCODER[i], SOURCE_AT - 16), (ENCODER[2 - i], WORDS + 8)]
+        networks += line(way, "calm", 1.4, head=True)
     left = ENCODER[0] - 16
     networks += word(left, GUESSES - 18, "encoder", 13, anchor="start", bold=True)
     networks += note(
@@ -87,7 +88,7 @@ def draw(lit: str = "") -> Picture:
         432,
         word(14, 26, HEADLINES[lit].format(size), 15, anchor="start", bold=True),
         group(networks, opacity="0.3" if lit else None),
-        _vector(context, size, "accent" if lit else "key"),
+        _vector(context, "accent" if lit else "key"),
         alt=f"The encoder reads sleeps, cat, the, </s>. Its last state, {size} numbers, is all that the "
         f"decoder gets from it. The decoder's outputs are {told}; each is the next input.",
     )
@@ -105,6 +106,7 @@ def _layers(steps: list[Step], places: list[float]) -> str:
 def _decoding(steps: list[Step]) -> str:
     """The decoder's best words, and the way of each to the next input."""
     out = word(DECODER[0] - 29, GUESSES - 18, "decoder", 13, anchor="start", bold=True)
+    out += word(WIDTH - 20, GUESSES - 18, "bars: next word's probability", 11, "soft", "end")
     out += note(DECODER[1] - 20, WORDS + 34, ["its own output is its next input"], 11)
     for x, after in pairwise(DECODER):
         turn = x + 36
@@ -116,17 +118,17 @@ def _decoding(steps: list[Step]) -> str:
     return out + feeds(DECODER, LAYERS[1] - 5, GUESSES + 44)
 
 
-def _vector(context: dict[str, np.ndarray], size: int, stroke: str) -> str:
+def _vector(context: dict[str, np.ndarray], stroke: str) -> str:
     """All its numbers, and the only arrows from the encoder to the decoder."""
     top, bottom, middle = LAYERS[1] - 6, LAYERS[0] + TALL + 6, (LEFT + RIGHT) / 2
     out = box(LEFT - 6, top, RIGHT - LEFT + 12, bottom - top, "paper", stroke, line=2.5)
     out += word(middle, top - 28, "context vector", 13, stroke, bold=True)
-    for x, part, largest in ((LEFT, "hidden", 1), (LEFT + 54, "cell", 3)):
+    for x, part, largest in ((LEFT, "hidden", 1), (LEFT + 54, "cell", 3.5)):
         out += word(x + 24, top - 7, part, 11, stroke)
         for layer, y in LAYERS.items():
             out += tiny_cells(x, y, context[part][layer].reshape(10, 10), 5, TALL / 10, largest)
     for y in LAYERS.values():
         for start, end in ((ENCODER[-1] + 12, LEFT - 9), (RIGHT + 7, DECODER[0] - 13)):
             out += line([(start, y + TALL / 2), (end, y + TALL / 2)], stroke, 3, head=True)
-    said = [f"{size} numbers, for any", "length of sentence"]
-    return out + note(middle, bottom + 20, said, 12, stroke, anchor="middle")
+    said = ["strongest colour:", "hidden ±1, cell ±3.5"]
+    return out + note(middle, bottom + 18, said, 11, anchor="middle")

@@ -26,7 +26,7 @@ FIRST, APART, LEVEL = 190, 58, 30  # across: the first word, from word to word; 
 FLOORS = {"recurrent": 128, "windows": 282, "dilated": 406}  # heights of the words
 NAMES = {
     "recurrent": ["recurrent network", "each state needs", "the state before"],
-    "windows": ["convolutions", "each output sees a", "window of 3 words"],
+    "windows": ["convolutions", "each output sees its own", "place and the two before"],
     "dilated": ["dilated convolutions", "in the second layer,", "every third output"],
 }
 
@@ -34,9 +34,9 @@ NAMES = {
 def draw(lit: str = "") -> Picture:
     """A lane for each network, with a shortest way from *cat* to *it*; there is nothing else to light."""
     hops = numbers()
-    counts = [str(len(each)) for each in hops.values()]
+    counts = [len(each) for each in hops.values()]
     lanes = "".join(_lane(name, FLOORS[name], each) for name, each in hops.items())
-    headline = f"{', '.join(counts[:-1])} or {counts[-1]} hops from *cat* to *it*: how much of *cat* arrives?"
+    headline = "From *cat* to *it*: {} hops, {} or {}".format(*counts)
     return Picture(
         WIDTH,
         432,
@@ -60,7 +60,7 @@ def _lane(name: str, floor: float, hops: Sequence[int]) -> str:
         edges += [((t - j * d, level), (t, level + 1)) for t in range(n) for j in range(3) if t >= j * d]
     if not dilations:
         edges = [((t, 0), (t, 1)) for t in range(n)] + [((t, 1), (t + 1, 1)) for t in range(n - 1)]
-        way = [(START, 0), *((t, 1) for t in range(START, END + 1))]
+        way = [(t, 1) for t in range(START, END + 1)]
     out = "".join(line([_place(*a, floor), _place(*b, floor)], "calm", 1, opacity=0.5) for a, b in edges)
     out += line([_place(*each, floor) for each in way], "accent", 3)
     for t in range(n):

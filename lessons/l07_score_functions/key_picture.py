@@ -36,17 +36,20 @@ def draw(lit: str = "") -> Picture:
     """Four translations of one sentence: English above, French below, as thick as the attention weight."""
     if lit == "step":
         return luong_step.draw()
-    title = f"Four systems say *{ASKS}* and attend differently: which score function made which map?"
+    title = f"Four systems say *{ASKS}*: three look mostly at one word, one at several"
     out, most = word(14, 28, title, 15, anchor="start", bold=True), []
+    out += word(14, 50, "Which score function made which map?", 13, "soft", "start")
     for i, name in enumerate(BLIND):
         english, french, weights = numbers()[name]
         row = weights[french.index(ASKS)]
-        most.append(f"map {i + 1} {english[row.argmax()]} {fixed(float(row.max()), 2)}")
-        at = f"translate({14 + 376 * (i % 2)} {62 + 196 * (i // 2)})"
+        value = fixed(float(row.max()), 2)
+        first = [text for text, each in zip(english, row, strict=True) if fixed(float(each), 2) == value]
+        most.append(f"map {i + 1} {' and '.join(first)} {value}")
+        at = f"translate({14 + 376 * (i % 2)} {84 + 196 * (i // 2)})"
         out += group(_map(f"map {i + 1}", english, french, weights), transform=at)
     return Picture(
         WIDTH,
-        446,
+        456,
         out,
         alt=f"Four Luong systems translate the sentence in the same words. Where they say {ASKS}, these "
         f"words get the most attention: {', '.join(most)}.",

@@ -152,7 +152,12 @@ Bahdanau's decoder attends with its **previous** state and then updates the stat
 "Bahdanau adds, Luong multiplies" describes only the last row.
 """
 
-# %% kind="picture" hide_input=true track="core" contents="one step of Luong's decoder as a picture"
+# %% [markdown] kind="text" track="core" contents="one step of Luong's decoder as a picture"
+r"""
+Here is one step of our Luong decoder with dot products. It has written *cette reine* and is about to choose the next word: first comes the new state, then the attention, then the prediction.
+"""
+
+# %% kind="picture" hide_input=true track="core"
 key_picture.draw("step")
 
 # %% [markdown] kind="text" contents="four attention maps to tell apart, and a puzzle"

@@ -54,6 +54,7 @@ def draw() -> Picture:
     )
     for name, y in (("encoder states", 106), ("scores *s* · *h*", 172), ("attention weights", 196)):
         out += word(14, y, name, 12, "soft", "start")
+    out += word(14, 122, f"shown: {SHOWN} of {len(step['state'])} numbers", 11, "soft", "start")
     context, feature = (430, 282), (566, 326)
     out += line([(150, 306), (150, 146), (places[-1], 146)], "query", 2)
     for x, text, state, score, weight in zip(
@@ -70,7 +71,7 @@ def draw() -> Picture:
         out += bend((x, 204), (context[0], context[1] - 14), "value", max(0.6, 14 * float(weight)), **strand)
     out += _decoder(step["state"], context, feature)
     out += side_bars(650, 290, names, best.values.tolist(), width=50, lit=[0], fill="calm", row=24)
-    out += word(640, 280, "next word, of 680", 12, "soft")
+    out += word(640, 280, f"next word, of {len(step['next'])} tokens", 12, "soft")
     both = " and ".join(
         f"{words[i]} {fixed(float(step['weights'][i]), 2)}" for i in step["weights"].topk(2).indices
     )
@@ -99,7 +100,7 @@ def _decoder(state: torch.Tensor, context: tuple[int, int], feature: tuple[int, 
     out += dot(across, down, 20, "paper", "accent", 2.5) + word(
         across, down + 5, "*h̃*", 16, "accent", bold=True
     )
-    out += word(across, down + 40, "tanh(W [*c*; *s*])", 12, "accent")
+    out += word(across, down + 40, "tanh(*W* [*c*; *s*])", 12, "accent")
     out += line([(across + 21, down), (across + 42, down)], "soft", 1.4, head=True)
     out += line(
         [(across, down + 47), (across, down + 68), (744, down + 68)], "soft", 1.4, dash="4 3", head=True

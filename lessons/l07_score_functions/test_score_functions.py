@@ -280,6 +280,8 @@ def test_the_maps_are_those_of_a_teacher_forced_pass_and_all_four_systems_agree(
         with torch.no_grad():
             forced = system.model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)["cross"]
         assert torch.allclose(forced[0, 0, 0], weights, atol=1e-4)
+        most = float(forced[0, 0, 0, french.index(key_picture.ASKS)].max())
+        assert most < 0.5 if name == key_picture.BLIND[1] else most > 0.75
 
 
 def test_the_step_of_the_decoder_is_the_last_one_of_a_teacher_forced_pass():

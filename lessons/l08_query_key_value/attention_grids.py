@@ -21,20 +21,24 @@ from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.svg import belongs, box, group, line, note, word
 from lessons.l00_start_here.softmax_dial import softmax
 
-PARTS = ("projections", "scores", "softmax", "context")
+PARTS = ("projections", "attention")
 SENTENCE, HEAD, D_MODEL, D_K = "a dog swims", 2, 4, 2
 SCALE = 2.5  # X is divided by it and the matrices multiplied, so that both are readable with one decimal
 ASKS, ASKED = 2, 1  # "swims" asks "dog"
 ACROSS, DOWN = 36, 21  # the size of a cell
 PROVENANCE = [
-    "Each number is a row on its left",
-    "times the column above it.",
+    "Q, K, V: the row of X times the",
+    "column above. Scores and context:",
+    "the row on the left times the",
+    "column above.",
     "",
     "The numbers are one head of our",
     "trained Transformer (encoder 0.2),",
     "squeezed from 64 dimensions to 4,",
     "and from 16 to 2. This changes its",
-    "weights by less than 0.08.",
+    "weights by less than 0.06.",
+    "X: the words, normed (lesson 13),",
+    "then rotated and rescaled.",
 ]
 
 
@@ -88,13 +92,13 @@ def grids(lit: str = "") -> Picture:
         "Q": ("projections", 256, 162, "query", "X W_Qᵀ"),
         "K": ("projections", 360, 162, "key", "X W_Kᵀ"),
         "V": ("projections", 464, 162, "value", "X W_Vᵀ"),
-        "Q again": ("scores", 84, 388, "query", " "),
-        "Kᵀ": ("scores", 166, 336, "key", ""),
-        "scores": ("scores", 166, 388, "ink", "Q Kᵀ"),
-        "scaled": ("scores", 340, 388, "ink", "÷ √d_k, here √2"),
-        "weights": ("softmax", 514, 388, "ink", "softmax of each row"),
-        "V again": ("context", 668, 294, "value", ""),
-        "context": ("context", 668, 388, "value", "weights × V"),
+        "Q again": ("attention", 84, 388, "query", " "),
+        "Kᵀ": ("attention", 166, 336, "key", ""),
+        "scores": ("attention", 166, 388, "ink", "Q Kᵀ"),
+        "scaled": ("attention", 340, 388, "ink", "÷ √d_k, here √2"),
+        "weights": ("attention", 514, 388, "ink", "softmax of each row"),
+        "V again": ("attention", 668, 294, "value", ""),
+        "context": ("attention", 668, 388, "value", "weights × V"),
     }
     parts = dict.fromkeys(PARTS, "")
     for name, (part, x, y, fill, formula) in placed.items():
@@ -109,25 +113,25 @@ def grids(lit: str = "") -> Picture:
         else:
             above = (x + width / 2, y - 9) if name != "Kᵀ" else (x - 18, y + height / 2 + 4)
             parts[part] += _name(*above, title, fill, bold=True)
-    for part, y in (("projections", 162), ("scores", 388)):
+    for part, y in (("projections", 162), ("attention", 388)):
         for i, text in enumerate(words):
             one = {"fill": "accent" if i == ASKS else "ink", "bold": i == ASKS}
             drawn = word(76, y + DOWN * (i + 0.5) + 4, text, 13, anchor="end", **one)
             parts[part] += group(drawn, class_="word", **belongs(f"word-{i}"))
-    for part, x, y in (("scores", 166, 329), ("scores", 340, 381), ("softmax", 514, 381)):
-        parts[part] += "".join(
+    for x, y in ((166, 329), (340, 381), (514, 381)):
+        parts["attention"] += "".join(
             word(x + ACROSS * (i + 0.5), y, text, 11, "soft") for i, text in enumerate(words)
         )
-    parts["scores"] += box(
+    parts["attention"] += box(
         166 + ACROSS * ASKED, 336, ACROSS - 1, 2 * DOWN - 1, "none", "accent", radius=2, line=2
     )
-    parts["scores"] += note(340, 300, _worked(step, words), 12, "accent")
-    parts["scores"] += line([(314, 430), (335, 430)], "soft", 1.4, head=True)
-    parts["softmax"] += line([(488, 430), (509, 430)], "soft", 1.4, head=True)
+    parts["attention"] += note(340, 300, _worked(step, words), 12, "accent")
+    parts["attention"] += line([(314, 430), (335, 430)], "soft", 1.4, head=True)
+    parts["attention"] += line([(488, 430), (509, 430)], "soft", 1.4, head=True)
     out = word(
         14,
         28,
-        "Five matrix products and one softmax: that is all of attention",
+        "Five matrix products, one division and one softmax: that is all of attention",
         15,
         anchor="start",
         bold=True,
@@ -166,9 +170,9 @@ def _matrix(x: float, y: float, matrix: np.ndarray, words_are: str, digits: int)
     largest, out = max(1.0, np.abs(matrix).max()), ""
     for (i, j), value in np.ndenumerate(matrix):
         fill, strength = shade(value, largest)
-        left, top, ink = x + ACROSS * j, y + DOWN * i, "paper" if strength > 0.6 else "ink"
-        cell = box(left, top, ACROSS - 1, DOWN - 1, fill, radius=1, opacity=max(0.06, strength))
-        cell += word(left + ACROSS / 2, top + 15, minus(f"{value:.{digits}f}"), 11, ink)
+        left, top = x + ACROSS * j, y + DOWN * i
+        cell = box(left, top, ACROSS - 1, DOWN - 1, fill, radius=1, opacity=max(0.06, 0.6 * strength))
+        cell += word(left + ACROSS / 2, top + 15, minus(f"{value:.{digits}f}"), 11)
         own = belongs(f"word-{j if words_are == 'columns' else i}") if words_are else {}
         out += group(cell, **own)
     return out

@@ -36,9 +36,13 @@ def draw(lit: str = "") -> Picture:
     if lit:
         return attention_grids.grids(lit)
     scores, weights, context = numbers()
-    title = "Nothing on the menu matches the query exactly, so the lookup returns a mixture"
+    title = "A soft lookup returns a mixture: the better a dish matches, the more of it"
     out = word(14, 28, title, 15, anchor="start", bold=True)
-    heads = {14: "1 · compare the query with every key", 292: "2 · softmax", 496: "3 · average the values"}
+    heads = {
+        14: "1 · compare the query with every key",
+        292: "2 · softmax",
+        496: "3 · average the values by weight",
+    }
     out += "".join(word(x, 62, text, 13, "soft", "start") for x, text in heads.items())
     shares = [f"{dish} {fixed(float(weight), 2)}" for dish, weight in zip(DISHES, weights, strict=True)]
     grams = f"{fixed(float(context[SUGAR]), 1)} g of sugar and {fixed(float(context[FAT]), 1)} g of fat"
@@ -52,7 +56,7 @@ def draw(lit: str = "") -> Picture:
 
 
 def _keys(weights: np.ndarray) -> str:
-    """The keys, the larger the higher their weight; along a dashed line, all keys have the same score."""
+    """The keys; along a dashed line, all of them have the same score."""
     out = TASTES.cross()
     for score, (x, y) in {1: (0, -8), 0: (0, -8), -1: (0, 16)}.items():
         ends = [((score - 0.5 * up), up) for up in _inside(score)]  # where 1 · x + 0.5 · y is the score
@@ -61,12 +65,10 @@ def _keys(weights: np.ndarray) -> str:
         out += word(across + x, down + y, minus(f"score {score}"), 11, "query")
     out += "".join(word(*TASTES.at(*place), text, 11, "soft") for text, place in AXES.items())
     for dish, key, weight in zip(DISHES, KEYS, weights.tolist(), strict=True):
-        (across, down), radius = TASTES.at(*key), 4 + 14 * weight**0.5
-        label = word(
-            across, down + (radius + 15 if key[1] < 0.5 else -radius - 5), dish, 13, "key", halo="paper"
-        )
+        across, down = TASTES.at(*key)
+        label = word(across, down + (22 if key[1] < 0.5 else -12), dish, 13, "key", halo="paper")
         own = belongs(dish, tip=f"{dish}: attention weight {fixed(weight, 2)}")
-        out += group(dot(across, down, radius, "key", "paper", 1, fill_opacity="0.85") + label, **own)
+        out += group(dot(across, down, 7, "key", "paper", 1, fill_opacity="0.85") + label, **own)
     x, y = TASTES.at(*QUERY)
     label = word(x - 44, y + 6, "query", 13, "query", bold=True, halo="paper")
     return out + TASTES.arrow(*QUERY, "query", 3) + label

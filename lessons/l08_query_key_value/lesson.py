@@ -44,7 +44,7 @@ start_lesson("query_key_value", seed=8)
 
 # %% [markdown] kind="text"
 r"""
-Suppose that you'd like something sweet and rather crunchy. This wish is a *query*. Each dish on the menu has a *key*, which says how sweet and how crunchy it is, and a *value*, which says what it contains.
+Suppose that you'd like something sweet and rather crunchy. This wish is a *query*. Each dish on the menu has a *key*, which says how sweet and how crunchy it is, and a *value*, which says what it contains. Section 1 begins with three of these dishes and simpler keys.
 """
 
 # %% kind="picture" name="key picture" hide_input=true
@@ -243,7 +243,7 @@ The rows of $Q$ are the queries, the rows of $K$ the keys and the rows of $V$ th
 """
 
 # %% kind="picture" hide_input=true
-key_picture.draw("scores")
+key_picture.draw("attention")
 
 # %% [markdown] kind="instructor"
 r"""

@@ -207,14 +207,14 @@ def test_the_grids_are_nearly_the_head_of_the_transformer_and_agree_with_torch()
     with torch.no_grad():
         _, weights = transformer.model.run_encoder(src, mask_without([], src.shape[1]), with_weights=True)
     difference = (weights["encoder"][0, 0, attention_grids.HEAD] - step["weights"]).abs().max()
-    assert difference < 0.08 and "less than 0.08" in attention_grids.PROVENANCE[-1]
+    assert difference < 0.06 and "weights by less than 0.06." in attention_grids.PROVENANCE
 
 
-def test_no_dish_of_the_key_picture_matches_exactly_and_the_lookup_is_a_mixture():
+def test_the_key_picture_is_a_mixture_with_more_of_what_matches_better():
     query, keys, values = (
         torch.tensor(numbers, dtype=torch.float32)
         for numbers in (key_picture.QUERY, key_picture.KEYS, key_picture.VALUES)
     )
     context, weights = soft_lookup(query / key_picture.TEMPERATURE, keys, values)
-    assert not (keys == query).all(dim=1).any() and weights.topk(2).values.min() > 0.3
+    assert torch.equal(weights.argsort(), (keys @ query).argsort()) and weights.topk(2).values.min() > 0.3
     assert torch.allclose(context, torch.tensor(key_picture.numbers()[2]).float(), atol=1e-3)

@@ -45,7 +45,7 @@ start_lesson("self_attention", seed=9)
 
 # %% [markdown] kind="text"
 r"""
-The two articles in *the white cats see the small dog* are the same word, but French needs *les* for one and *le* for the other. So each of them has to find its noun. Read the picture from top to bottom: each word in blue attends to all the words in orange, and the thicker the line, the larger the attention weight.
+The two articles in *the white cats see the small dog* are the same word, but French needs *les* for one and *le* for the other. In one head of our translator, each *the* attends most to its noun. Does the translation need this? Section 5 shows how to test it. Read the picture from top to bottom: each word in blue attends to all the words in orange, and the thicker the line, the larger the attention weight.
 """
 
 # %% kind="picture" name="key picture" hide_input=true

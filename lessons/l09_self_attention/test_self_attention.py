@@ -10,6 +10,7 @@ import torch
 from course_lib.layers.attention import attend
 from course_lib.layers.scores import dot
 from course_lib.results import runs
+from course_lib.text.toy.lexicon import lexicon
 from course_lib.translation.shipped import shared
 from lessons.l09_self_attention import key_picture
 from lessons.l09_self_attention.interventions import (
@@ -32,7 +33,7 @@ from lessons.l09_self_attention.measurements import (
     measure,
 )
 from lessons.l09_self_attention.pronoun import HEADS, PronounTranslation, masked_translation
-from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means
+from tests.lesson_claims import LessonText, assert_measured_again, held_out_splits, indices_of_true, means
 
 L = LessonText("self_attention")
 STORED = L.stored()
@@ -254,6 +255,15 @@ def test_in_no_other_head_of_the_encoder_does_the_attend_more_to_its_noun():
     assert max(to_noun, key=to_noun.get) == f"{key_picture.LAYER}.{key_picture.HEAD}" == "2.0"
     assert torch.allclose(maps["2.0"], weights, atol=1e-4)
     assert all(weights[asks].argmax() == noun for asks, noun in key_picture.ARTICLES.items())
+    adjectives = {"very", "two", "three"} | {quality.en for quality in lexicon().qualities}
+    most = []
+    for pair in held_out_splits().test[:100]:
+        x, w_q, w_k, w_v = take_apart(transformer(), pair.src_text, "2.0")
+        own = attend(x @ w_q.T, x @ w_k.T, x @ w_v.T)[1]
+        for i in (i for i, word in enumerate(pair.src) if word == "the"):
+            noun = next(j for j, word in enumerate(pair.src) if j > i and word not in adjectives)
+            most.append(int(own[i].argmax()) == noun)
+    assert key_picture.of_test_sentences() == (sum(most), len(most))
     x = torch.tensor(list(key_picture.VECTORS.values()))
     context, own = attend(x, x, x, score=dot)
     assert torch.allclose(own[2], torch.tensor(shares).float()) and moved == pytest.approx(

@@ -44,7 +44,7 @@ start_lesson("masks", seed=10)
 
 # %% [markdown] kind="text"
 r"""
-Two kinds of positions must stay hidden: padding, which only fills up the batch, and later words, which a language model has to predict. In each grid, the rows attend to the columns. Blue is the attention of a trained head, and cells with a stroke are masked.
+Two kinds of positions must stay hidden: padding, which only fills up the batch, and later words, which a language model has to predict. In each grid, the rows attend to the columns. Blue is the attention of a head that was trained with a causal mask, and cells with a slash are masked.
 """
 
 # %% kind="picture" name="key picture" hide_input=true
@@ -323,7 +323,7 @@ A leak *can* make a loss too good to be true, but it doesn't have to. With the s
 
 # %% [markdown] kind="instructor"
 r"""
-**Think, pair, share (4 min)** before the table. "A translator uses attention in three places. Which cells do you forbid in each?" Expected: padding in all three, later positions in the decoder's self-attention only. Compare with the drawing from the start.
+**Think, pair, share (4 min)** before the table. "A translator uses attention in three places. Which cells do you forbid in each?" Expected: padding in all three, later positions in the decoder's self-attention only. Compare with the table from the start.
 
 | they say | misconception | answer |
 |---|---|---|

@@ -194,3 +194,5 @@ def test_the_key_picture_has_the_weights_of_the_model_under_the_masks_of_the_lib
             shown = torch.from_numpy(key_picture.numbers()[name])
             assert torch.equal(shown.isfinite(), mask[0])
             assert torch.allclose(shown.nan_to_num().float(), weights, atol=1e-4)
+    causal, both = (key_picture.numbers()[name][:N_REAL] for name in (CAUSAL, BOTH))
+    assert (causal == both)[causal > 0].all(), "for words the same, as the picture says"

@@ -33,12 +33,16 @@ TABLE, SIDE, LEFT, PITCH, CLOCKS, ROPE = (58, 66), 160, 328, 45, 76, 374
 
 
 class Turned(NamedTuple):
-    """A query and a key of one head in RoPE's first layer: their first two components, and their score."""
+    """A query and a key of one head in RoPE's first layer: their first two components, and their score.
+
+    `part` is what these two components contribute to it.
+    """
 
     sentence: str
     positions: tuple[int, int]
     before: tuple[list[float], list[float]]
     after: tuple[list[float], list[float]]
+    part: float
     score: float
 
 
@@ -56,7 +60,8 @@ def numbers() -> tuple[Float[Tensor, "n model"], Float[Tensor, "n pairs"], list[
         before = [part[0, HEAD, i] for part, i in zip(both, places, strict=True)]
         after = [rotate(part)[0, HEAD, i] for part, i in zip(both, places, strict=True)]
         pairs = (tuple(vector[:2].tolist() for vector in vectors) for vectors in (before, after))
-        turned.append(Turned(sentence, places, *pairs, float(after[0] @ after[1]) / math.sqrt(D_K)))
+        part, score = (float(after[0][:n] @ after[1][:n]) / math.sqrt(D_K) for n in (2, D_K))
+        turned.append(Turned(sentence, places, *pairs, part, score))
     return sinusoids(ROWS, D_MODEL), angles(len(WORDS), D_MODEL), turned
 
 
@@ -76,9 +81,10 @@ def face(x: float, turned: Turned, unit: float = 42) -> str:
     between = (of_query - of_key + math.pi) % (2 * math.pi) - math.pi
     arc = [of_key + between * i / 30 for i in range(31)]
     out += line([(x + 19 * math.cos(at), ROPE - 19 * math.sin(at)) for at in arc], "accent", 2)
-    said = [minus(f"score {turned.score:.2f}"), "positions {} and {}".format(*turned.positions)]
+    said = [minus(f"whole score {turned.score:.2f}"), "query at {}, key at {}".format(*turned.positions)]
     angle = f"angle {abs(math.degrees(between)):.0f}°"
-    out += word(x + 64, ROPE - 16, angle, 14, "accent", "start", bold=True) + note(x + 64, ROPE + 6, said)
+    out += word(x + 64, ROPE - 16, angle, 14, "accent", "start", bold=True) + note(x + 64, ROPE + 21, said)
+    out += word(x + 64, ROPE + 5, minus(f"this pair {turned.part:.2f}"), 12, anchor="start")
     words = turned.sentence.split()[: turned.positions[0] + 1]
     fills = [colour({QUERY: "query", KEY: "key"}.get(name)) for name in words]
     spans = [
@@ -118,11 +124,16 @@ def draw(lit: str = "") -> Picture:
     for position, name in enumerate(WORDS):
         above += word(LEFT + PITCH * position, CLOCKS + 128, position, 11, "soft")
         above += word(LEFT + PITCH * position, CLOCKS + 144, name, 11)
-    said = "A hand is two components: its tip is at (sine, cosine)."
-    above += note(LEFT - 20, CLOCKS + 170, [said])
-    title = f"RoPE turns the query of *{QUERY}* and the key of *{KEY}* instead, 57° a step"
+    said = [
+        "A hand is two components: its tip is at (sine, cosine).",
+        "In the table, blue is above 0, orange below.",
+    ]
+    above += note(LEFT - 20, CLOCKS + 168, said)
+    title = f"RoPE turns the query of *{QUERY}* and the key of *{KEY}* instead, counter-clockwise, 57° a step"
     below = word(20, ROPE - 90, title, 14, anchor="start", bold=True)
-    said = "Components 0 and 1 of 16, in one head of our translator with RoPE; the score uses all 16."
+    said = (
+        f"The first of 8 pairs of components, in head {HEAD} of the first layer of our translator with RoPE."
+    )
     below += note(20, ROPE - 71, [f"{said} Thin: not rotated."])
     below += "".join(face(78 + 246 * i, each) for i, each in enumerate(turned))
     out = group(above, opacity="0.3" if lit == "RoPE" else None)

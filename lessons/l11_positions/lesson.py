@@ -44,7 +44,7 @@ start_lesson("positions", seed=11)
 
 # %% [markdown] kind="text"
 r"""
-There are two ways to tell a Transformer where a word is. Our translator adds the same 64 numbers to every word at that position; newer models rotate each query and key instead.
+Here are two ways to tell a Transformer where a word is. Our translator adds the same 64 numbers to every word at that position; many newer models rotate each query and key instead.
 """
 
 # %% kind="picture" name="key picture" hide_input=true

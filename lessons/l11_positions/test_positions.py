@@ -60,7 +60,9 @@ def test_the_key_picture_turns_the_query_and_the_key_of_the_shipped_model():
             pairs.append(torch.view_as_complex(vector.view(8, 2)) * torch.exp(1j * position * frequencies))
         shown = torch.view_as_complex(torch.tensor(each.after))
         assert torch.allclose(shown, torch.stack([pair[0] for pair in pairs]), atol=1e-4)
-        assert each.score == pytest.approx((pairs[0] * pairs[1].conj()).real.sum().item() / 4, abs=1e-4)
+        parts = (pairs[0] * pairs[1].conj()).real / 4
+        assert each.part == pytest.approx(parts[0].item(), abs=1e-4)
+        assert each.score == pytest.approx(parts.sum().item(), abs=1e-4)
     one, again, other = (each.score for each in turned)
     assert one == pytest.approx(again, abs=1e-4) and abs(one - other) > 0.5
 

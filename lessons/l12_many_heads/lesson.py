@@ -46,7 +46,7 @@ start_lesson("many_heads", seed=12)
 
 # %% [markdown] kind="text"
 r"""
-This is one layer of our trained Transformer, encoder layer 1. It computes attention four times at once. The row of *it* is outlined on its way from the query to the output.
+This is the attention layer of encoder block 1 in our trained Transformer. It computes attention four times at once. The row of *it* is outlined on its way from the query to the output.
 """
 
 # %% kind="picture" name="key picture" hide_input=true

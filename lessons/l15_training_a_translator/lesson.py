@@ -57,7 +57,7 @@ start_lesson("training_a_translator", seed=15)
 
 # %% [markdown] kind="text"
 r"""
-This is the run of section 7, recorded on two CPU cores. Wrong words are underlined, and missing ones are left blank.
+This is the run of section 7, recorded on two CPU cores. Wrong words are underlined, and missing ones are left blank. In the last row, the weights are an average over the last 15% of the steps.
 """
 
 # %% kind="picture" name="key picture" hide_input=true

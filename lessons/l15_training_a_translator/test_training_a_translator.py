@@ -64,6 +64,9 @@ def test_the_key_picture_shows_noise_then_one_word_then_right_translations_and_t
     assert [{text} for text in by_step[2000]["translations"]] == [translations_of(text) for text in sentences]
     cat, *others = by_step[2000]["translations"]
     assert by_step[350]["translations"] == [cat.replace("il", "elle"), *others]
+    assert by_step[500]["translations"] == [cat, *others] and by_step[500]["exact"] < 0.6
+    assert [step for step in key_picture.STEPS[1:] if by_step[step]["averaged"]] == [2000]
+    assert not {*sentences} & {pair.src_text for pair in splits().validation[:1000]}
     for step in key_picture.STEPS[1:]:
         rate = 0.005 * min(step / 200, (200 / step) ** 0.5)
         assert by_step[step]["rate"] == pytest.approx(rate)

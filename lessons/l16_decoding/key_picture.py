@@ -14,13 +14,13 @@ import torch
 from course_lib.formatting import fixed, minus
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
-from course_lib.translation.search import next_log_probs, penalty_for
+from course_lib.translation.search import next_log_probs
 from course_lib.translation.shipped import shared
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.svg import belongs, box, group, note, number, path, width_of, word
 
 PARTS = ("",)
-SENTENCE, BEAM, ALPHA = "the frog under this bed looks at a hedgehog", 3, 0.6
+SENTENCE, BEAM = "the frog under this bed looks at a hedgehog", 3
 TAKEN, MISSED = "pont", "lit"
 ROWS, LEFT, GAP = (134, 200, 266, 332), 76, 22
 FORK, LAST_DROPPED = 4, 5  # the step with both words; later ones drop nothing that comes close
@@ -73,6 +73,7 @@ def draw(lit: str = "") -> Picture:
     for y, text in zip((92, *ROWS), ("step", "1st", "2nd", "3rd", "dropped"), strict=True):
         out += word(14, y, text, 12, "soft", "start")
     out += "".join(word(middle, 92, i, 11, "soft") for i, middle in enumerate(middles, 1))
+    out += word(middles[LAST_DROPPED + 1], ROWS[BEAM], "…", 13, "soft")
     fork = {text: node.total for node, text in zip(steps[FORK], texts[FORK], strict=True)}
     said = [
         minus(fixed(total, 2)) for total in (fork[MISSED], fork[TAKEN], *(n.total for n in steps[-1][:2]))
@@ -89,7 +90,7 @@ def draw(lit: str = "") -> Picture:
 
 def _nodes(steps: list[list[Node]], texts: list[list[str]], middles: list[float]) -> str:
     """The words with their log-probabilities, and a line from each to the one that it extends."""
-    winner, out = steps[-1][0].ids, ""
+    winner, out, top = steps[-1][0].ids, "", ""
     survive = {node.ids[:n] for node in steps[-1][:BEAM] for n in range(1, len(winner) + 1)}
 
     def half(i: int, rank: int) -> float:
@@ -102,12 +103,15 @@ def _nodes(steps: list[list[Node]], texts: list[list[str]], middles: list[float]
             if i:
                 start = middles[i - 1] + half(i - 1, node.parent), ROWS[node.parent] - 4
                 end = middles[i] - half(i, node.rank), y - 4
-                out += _strand(start, end, "accent" if won else "calm", 2.5 if won else 1.8 if kept else 1)
+                if won:
+                    top += _strand(start, end, "accent", 2.5)
+                else:
+                    out += _strand(start, end, "calm", 1.8 if kept else 1)
             text, total = texts[i][node.rank], minus(fixed(node.total, 2))
             drawn = word(middles[i], y, text, 13, "accent" if won else "ink" if kept else "soft", bold=won)
             drawn += word(middles[i], y + 16, total, 11, "accent" if won else "soft")
             out += group(drawn, class_="word", **belongs(tip=f"step {i + 1}: {text} {total}"))
-    return out
+    return out + top
 
 
 def _strand(start: tuple[float, float], end: tuple[float, float], stroke: str, width: float) -> str:
@@ -118,15 +122,10 @@ def _strand(start: tuple[float, float], end: tuple[float, float], stroke: str, w
 
 
 def _finished(last: list[Node], middle: float) -> str:
-    """What has ended is set aside, with its score: the sum, divided by the length penalty."""
-    left, x = middle - 26, middle + 30
+    """What has ended is set aside."""
+    left = middle - 26
     out = box(left, 70, 748 - left, ROWS[BEAM - 1] - 70 + 28, "wash")
-    out += note(x, 86, ["score,", f"α = {ALPHA}"], 11)
-    lines = ["finished hypotheses are set aside; their score", "is the log-probability ÷ a length penalty"]
-    out += note(746, ROWS[BEAM - 1] + 48, lines, 12, anchor="end")
-    for node, said in zip(last, ("winner", "greedy", ""), strict=True):
-        score = minus(fixed(node.total / penalty_for(len(node.ids), length_penalty=ALPHA), 2))
-        fill = "ink" if node.rank else "accent"
-        out += word(x, ROWS[node.rank], score, 13, fill, "start", bold=not node.rank)
-        out += word(x, ROWS[node.rank] + 16, said, 11, "soft" if node.rank else "accent", "start")
+    out += note(746, ROWS[BEAM - 1] + 48, ["finished ones", "are set aside"], 12, anchor="end")
+    for node, said in zip(last, ("winner", "greedy"), strict=False):
+        out += word(middle + 30, ROWS[node.rank], said, 13, "soft" if node.rank else "accent", "start")
     return out

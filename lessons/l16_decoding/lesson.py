@@ -47,7 +47,7 @@ start_lesson("decoding", seed=16)
 
 # %% [markdown] kind="text"
 r"""
-Seq2seq from lesson 04 translates a sentence, and at each step the search keeps three unfinished translations instead of one. The numbers are logarithms of probabilities: the nearer to 0, the more probable.
+Seq2seq from lesson 04 translates a sentence, and at each step the search keeps three unfinished translations instead of one. We chose a sentence in which that helps. The numbers are logarithms of probabilities: the nearer to 0, the more probable.
 """
 
 # %% kind="picture" name="key picture" hide_input=true

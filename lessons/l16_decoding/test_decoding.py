@@ -331,3 +331,4 @@ def test_the_tree_ends_with_the_outputs_of_beam_search_and_of_greedy_decoding():
         assert found.scores[0].item() == pytest.approx(node.total, abs=1e-3)
     assert key_picture.MISSED in outputs[0] and key_picture.TAKEN in outputs[1]
     assert all(node.ids[-1] == EOS for node in last)
+    assert len({len(node.ids) for node in last}) == 1, "so a length penalty wouldn't change who wins"

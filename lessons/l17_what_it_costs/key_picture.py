@@ -13,7 +13,7 @@ from course_lib.views.svg import belongs, dot, group, line, note, word
 
 PARTS = ("", "attention")
 PLANE = Plane(
-    left=72, top=104, width=660, height=340, x=(0.1, 10_000), y=(0.4, 1_400), log_x=True, log_y=True
+    left=72, top=104, width=660, height=340, x=(0.05, 10_000), y=(0.4, 1_400), log_x=True, log_y=True
 )
 READING = {  # the operations that are shown, and where their names stand
     "feed-forward": ("end", -10, 20),
@@ -23,24 +23,25 @@ READING = {  # the operations that are shown, and where their names stand
     "output softmax": ("start", 12, 6),
     "residual": ("start", 12, 6),
 }
+WRITING = {  # the operation and the number of sentences, its name, and how far above the dot it stands
+    ("feed-forward", 1): ("feed-forward, one sentence", 3),
+    ("feed-forward", 64): ("feed-forward, 64 sentences at once", 4),
+    ("attention, fused", 64): ("attention, 64 sentences", 13),
+}
 Point = tuple[float, float, float]  # FLOPs per byte, TFLOP/s, milliseconds
 
 
 @cache
-def numbers() -> tuple[float, float, dict[str, Point], dict[int, Point]]:
-    """The ceilings in TB/s and TFLOP/s, what reads texts, and a feed-forward layer that generates a word."""
+def numbers() -> tuple[float, float, dict[str, Point], dict[tuple[str, int], Point]]:
+    """The ceilings in TB/s and TFLOP/s, what reads texts, and what generates a word of so many sentences."""
     record = json.loads(data_path("results", "gpu", "roofline.json").read_text(encoding="utf-8"))
     [ceiling] = record["ceilings"]["rows"]
-    rows = record["operations"]["rows"]
-    points = [(row["intensity"], row["FLOP/s"] / 1e12, row["ms"]) for row in rows]
-    reading = {
-        row["operation"]: at for row, at in zip(rows, points, strict=True) if row["phase"] == "prefill"
+    points = {
+        (row["phase"], row["operation"], row["batch"]): (row["intensity"], row["FLOP/s"] / 1e12, row["ms"])
+        for row in record["operations"]["rows"]
     }
-    writing = {
-        row["batch"]: at
-        for row, at in zip(rows, points, strict=True)
-        if (row["phase"], row["operation"]) == ("decode", "feed-forward")
-    }
+    reading = {name: point for (phase, name, _), point in points.items() if phase == "prefill"}
+    writing = {which: points["decode", *which] for which in WRITING}
     return ceiling["bytes/s"] / 1e12, ceiling["FLOP/s"] / 1e12, reading, writing
 
 
@@ -49,40 +50,40 @@ def draw(lit: str = "") -> Picture:
     fill, faded = ("accent", "0.3") if lit else ("query", None)
     ridge = PLANE.at(arithmetic / bandwidth, arithmetic)
     roof = [PLANE.at(0.1, 0.1 * bandwidth), ridge, PLANE.at(10_000, arithmetic)]
-    out = PLANE.scale_x(
-        {10.0**i: f"{10.0**i:,g}" for i in range(-1, 5)}, "FLOPs for each byte read or written"
-    )
+    ticks = {10.0**i: f"{10.0**i:,g}" for i in range(-1, 5)}
+    out = PLANE.scale_x(ticks, "FLOPs for each byte that has to be moved at least (bfloat16)")
     out += PLANE.scale_y({10.0**i: f"{10**i:,}" for i in range(4)}) + line(roof, "ink", 2.4)
     out += word(20, PLANE.top + 4, "TFLOP/s", 12, "soft", "start")
     x, y = PLANE.at(8, 8 * bandwidth)
     slope = math.degrees(math.atan2(roof[0][1] - roof[1][1], roof[1][0] - roof[0][0]))
     turned = f"rotate({-slope:.1f} {x:.1f} {y:.1f})"
-    out += word(x, y - 8, f"memory: {bandwidth:.1f} TB/s", 13, transform=turned)
-    out += word(
-        ridge[0] + 6, ridge[1] - 9, f"arithmetic: {arithmetic:.0f} TFLOP/s", 13, anchor="start", halo="paper"
-    )
+    out += word(x, y - 8, f"memory, measured: {bandwidth:.1f} TB/s", 13, transform=turned)
+    said = f"arithmetic, measured: {arithmetic:.0f} TFLOP/s"
+    out += word(740, ridge[1] - 9, said, 13, anchor="end", halo="paper")
     for name, (anchor, right, down) in READING.items():
         (x, y), attends = PLANE.at(*reading[name][:2]), name.startswith("attention")
         tone, said = (fill, f"{name}: {reading[name][2]:.1f} ms") if attends else ("ink", name)
         drawn = dot(x, y, 5.5, tone, "paper", 1) + word(x + right, y + down, said, 13, tone, anchor)
         tip = belongs(tip=f"{name}: {reading[name][1]:.0f} TFLOP/s, {reading[name][0]:,.1f} FLOPs per byte")
         out += group(drawn, opacity=None if attends else faded, **tip)
-    (x, y), (right, top) = (PLANE.at(*writing[batch][:2]) for batch in (1, 64))
+    one, many, attention = writing.values()
+    (x, y), (right, top) = PLANE.at(*one[:2]), PLANE.at(*many[:2])
     moved = line([(x, y), (right - 6, top + 5)], "accent", 1.4, dash="4 4", head=True)
-    moved += dot(x, y, 6, "accent", "paper", 1) + dot(right, top, 6, "accent", "paper", 1)
-    moved += word(x - 12, y - 4, "one sentence", 13, "accent", "end", bold=True)
-    moved += word(right - 12, top - 4, "64 sentences at once", 13, "accent", "end", bold=True)
-    percent = 100 * writing[1][1] / arithmetic
-    headline = f"One word at a time, a GPU reaches {percent:.1f}% of its speed: it waits for memory"
+    for which, (name, up) in WRITING.items():
+        x, y = PLANE.at(*writing[which][:2])
+        moved += dot(x, y, 6, "accent", "paper", 1)
+        moved += word(x - 12, y - up, name, 13, "accent", "end", bold=True)
+    percent = 100 * one[1] / arithmetic
+    headline = f"Generating one word, a feed-forward layer waits for memory: {percent:.1f}% of full speed"
     said = [
-        "A dot is a part of a Transformer (width 4,096) on an H200, as it reads 8 × 2,048 words at once.",
-        "Magenta: its feed-forward layer as it generates the next word, of one sentence or of 64.",
+        "A dot is a part of a Transformer (width 4,096) on an H200, as it reads 8 × 2,048 words at once;",
+        "projections and logits, close to feed-forward, are left out. Bold: generating the next word.",
     ]
     out += group(moved, opacity=faded) + word(20, 30, headline, 15, anchor="start", bold=True)
     alt = (
         f"Speed against FLOPs per byte on an H200. Below {arithmetic / bandwidth:.0f} FLOPs per byte, memory "
         f"({bandwidth:.1f} TB/s) is the limit. A feed-forward layer that generates one word reaches "
-        f"{writing[1][1]:.1f} of {arithmetic:.0f} TFLOP/s, with 64 sentences {writing[64][1]:.0f}; reading "
-        f"whole texts {reading['feed-forward'][1]:.0f}."
+        f"{one[1]:.1f} of {arithmetic:.0f} TFLOP/s, with 64 sentences {many[1]:.0f}, but attention then only "
+        f"{attention[1]:.1f}; reading whole texts, the layer reaches {reading['feed-forward'][1]:.0f}."
     )
     return Picture(WIDTH, 500, out, note(20, 53, said), alt=alt)

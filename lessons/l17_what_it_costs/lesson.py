@@ -45,7 +45,7 @@ start_lesson("what_it_costs", seed=17)
 
 # %% [markdown] kind="text"
 r"""
-How fast can a GPU compute? It is limited by the time in which its memory delivers the numbers (the slope) or by its arithmetic (the level part): 1 TFLOP/s is $10^{12}$ multiplications or additions per second.
+How fast can a GPU compute? It is limited by how fast its memory delivers numbers (the slope) or by its arithmetic (the level part): 1 TFLOP/s is $10^{12}$ multiplications or additions per second.
 """
 
 # %% kind="picture" name="key picture" hide_input=true

@@ -10,27 +10,28 @@ from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.plane import Plane
 from course_lib.views.shapes import run_rows
 from course_lib.views.svg import box, dot, line, note, word
-from lessons.l18_the_museum.leaderboard import MEAN, label, ranked
+from lessons.l18_the_museum.leaderboard import EVERY, MEAN, label, ranked
 from lessons.l18_the_museum.sentences import compared
 
 PARTS = ("",)
 COLUMN, LEAST, RIVALS = "depth", 75, ("bahdanau", "transformer")
-TOP, ROW = 80, 28
+TOP, ROW = 84, 28
 PLANE = Plane(left=168, top=TOP, width=400, height=0, x=(LEAST, 95), y=(0, 1))
 
 
 @cache
-def numbers() -> tuple[dict[str, list[float]], list[list[str]]]:
-    """The runs of all systems with a mean above `LEAST`, best first, in groups without a clear difference."""
-    runs = ranked(COLUMN, "all systems", MEAN)
-    runs = {name: values for name, values in runs.items() if mean(values) > LEAST}
+def numbers() -> tuple[dict[str, list[float]], list[list[str]], int]:
+    """The runs of the systems with a mean above `LEAST`, best first, in groups without a clear difference,
+    and how many systems there are."""
+    every = ranked(COLUMN, EVERY, MEAN)
+    runs = {name: values for name, values in every.items() if mean(values) > LEAST}
     groups: list[list[str]] = []
     for name in runs:
         if groups and all(compared(COLUMN, other, name).verdict == UNCLEAR for other in groups[-1]):
             groups[-1].append(name)
         else:
             groups.append([name])
-    return runs, groups
+    return runs, groups, len(every)
 
 
 def story(x: float, y: float, runs: dict[str, list[float]], winner: str, loser: str, dash: str | None) -> str:
@@ -48,13 +49,16 @@ def story(x: float, y: float, runs: dict[str, list[float]], winner: str, loser: 
 
 
 def draw(lit: str = "") -> Picture:
-    runs, groups = numbers()
+    runs, groups, n_systems = numbers()
     rows, bottom = {label(name): values for name, values in runs.items()}, TOP + ROW * len(runs)
     out = run_rows(PLANE.left, TOP, rows, PLANE, row=ROW, fills=dict.fromkeys(rows, "soft"))
+    for i, values in enumerate(runs.values()):
+        for value in {value for value in values if values.count(value) > 1}:  # an equal run stands above
+            out += dot(PLANE.at(value, 0)[0], TOP + ROW * (i + 0.5) - 9, 5, "soft", "paper", 1)
     for value in range(LEAST, 96, 5):
         out += word(PLANE.at(value, 0)[0], bottom + 16, f"{value}%", 11, "soft")
-    said = "exact translations of sentences nested more deeply than in training; each dot is a run"
-    out += note(20, 58, [said])
+    said = f"the {len(runs)} of {n_systems} systems above {LEAST}% on average; each dot is a run"
+    out += note(20, 52, ["exact translations of sentences nested more deeply than in training:", said])
     x, above = PLANE.left + PLANE.width + 16, TOP
     for i, group in enumerate(groups):
         low = above + ROW * len(group)
@@ -71,7 +75,8 @@ def draw(lit: str = "") -> Picture:
     one, other = (label(name) for name in RIVALS)
     sizes = " and ".join(str(len(group)) for group in groups)
     alt = (
-        f"Three runs of {len(runs)} systems as dots. From single runs one could print that {one} leads, or "
-        f"that {other} does; the verdict is {verdict}, as it is within groups of {sizes} systems."
+        f"Three runs of the best {len(runs)} of {n_systems} systems as dots. From single runs one "
+        f"could print that {one} leads, or that {other} does; the verdict is {verdict}, as it is "
+        f"within groups of {sizes} systems."
     )
     return Picture(WIDTH, bottom + 146, out, word(20, 30, headline, 15, anchor="start", bold=True), alt=alt)

@@ -69,9 +69,10 @@ def test_new_measurements_agree_with_the_stored_ones():
 
 
 def test_the_key_picture_shows_recorded_runs_which_give_either_headline():
-    shown, groups = key_picture.numbers()
+    shown, groups, n_systems = key_picture.numbers()
     recorded = {name: seeds("toy_ladder", name, "scores", "depth", "exact", times=100) for name in shown}
     assert shown == {name: pytest.approx(values) for name, values in recorded.items()}
+    assert len(RESULTS["depth"]) == n_systems
     one, other = (recorded[name] for name in key_picture.RIVALS)
     assert max(one) > min(other) and max(other) > min(one)
     assert all(by_runs(*pair, "depth") != WORSE for group in groups for pair in combinations(group, 2))

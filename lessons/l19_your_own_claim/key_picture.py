@@ -22,7 +22,7 @@ CLAIM = {"breaks": "convs2s", "more_than": "bahdanau", "on": "rule", "points": 1
 OPEN = (("mirror", "Transformer − Bahdanau", 10), ("even", "no positions − Transformer", 20))
 EXAMPLE = "the beautiful girls are very happy"
 PLANE = Plane(left=222, top=0, width=430, height=0, x=(-12, 42), y=(0, 1))
-RUNS, GAPS, LATER, AXIS = 190, 262, 346, 420
+RUNS, GAPS, LATER, AXIS = 220, 286, 384, 456
 NAMES = {"convs2s": "ConvS2S", "bahdanau": "Bahdanau"}
 
 
@@ -37,7 +37,7 @@ class Story(NamedTuple):
 
 @cache
 def numbers() -> Story:
-    written = read_results("claims")["expected"].split("very last (")[1].split("): ")[1].split(". ")[0]
+    written = read_results("claims")["expected"].split("very last (")[1].split("): ")[1]
     trial = run_trial(very_last, {name: name for name in NAMES}, tell=lambda line: None)
     tables, [pair] = trial.tables(), [pair for pair in small_world().test if pair.src_text == EXAMPLE]
     lost = {name: points_lost(tables, CLAIM["on"], name) for name in NAMES}
@@ -57,27 +57,36 @@ def forecast(y: float, points: float, name: str, systems: str, verdict: str) -> 
 
 
 def dots(y: float, values: list[float], name: str) -> str:
-    return "".join(
-        dot(PLANE.at(value, 0)[0], y, 5.5, "soft", "paper", 1, fill_opacity="0.8", **belongs(tip=tip))
-        for value in values
-        for tip in [minus(f"{name}: {value:.1f} points")]
-    )
+    """A dot for each number; equal ones stand on one another."""
+    out, shown = "", [f"{value:.1f}" for value in values]
+    for i, value in enumerate(values):
+        tip = belongs(tip=minus(f"{name}: {shown[i]} points"))
+        up = 9 * shown[:i].count(shown[i])
+        out += dot(PLANE.at(value, 0)[0], y - up, 5, "soft", "paper", 1, fill_opacity="0.8", **tip)
+    return out
 
 
 def draw(lit: str = "") -> Picture:
     story, zero = numbers(), PLANE.at(0, 0)[0]
     gaps = [a - b for a, b in product(*story.lost.values())]
-    out = box(20, 46, 720, 100, "wash", radius=8)
+    out = box(20, 46, 720, 131, "wash", radius=8)
     out += word(34, 68, "before the runs", 12, "accent", "start", bold=True)
-    out += note(34, 90, textwrap.wrap(f"“{story.written}.”", 92), 13, "ink")
-    out += note(34, 132, [f"The rule: *très* moves to the end, as in *{' '.join(story.example)}*."])
-    out += line([(zero, RUNS - 18), (zero, AXIS)], "calm")
+    out += note(34, 90, textwrap.wrap(f"“{story.written}”", 84), 13, "ink")
+    out += note(34, 163, [f"The rule: *très* moves to the end, as in *{' '.join(story.example)}*."])
+    for above, below in ((RUNS - 18, GAPS + 20), (LATER - 18, AXIS)):
+        out += line([(zero, above), (zero, below)], "calm")
+    out += word(zero - 8, RUNS - 16, "← gains", 12, "soft", "end")
+    out += word(zero + 8, RUNS - 16, "loses →", 12, "soft", "start")
     for i, (name, values) in enumerate(story.lost.items()):
         y = RUNS + 26 * i
         out += line([(PLANE.left, y), (PLANE.left + PLANE.width, y)], "hair") + dots(y, values, NAMES[name])
-        out += word(PLANE.left - 12, y + 4, f"{NAMES[name]} loses", 13, anchor="end")
+        out += word(PLANE.left - 12, y + 4, NAMES[name], 13, anchor="end")
     out += forecast(GAPS, CLAIM["points"], "every pair of runs", "ConvS2S − Bahdanau", story.verdict)
-    out += dots(GAPS, gaps, "gap") + note(20, LATER - 32, ["Two more claims, written at the same time:"])
+    said = [
+        "Two more claims, written at the same time. *mirror*: a translation of a sentence with *not* is",
+        "written backwards; *even*: that of a sentence with an even number of words ends with *voilà*.",
+    ]
+    out += dots(GAPS, gaps, "gap") + note(20, LATER - 50, said)
     for i, (rule, systems, points) in enumerate(OPEN):
         out += forecast(LATER + 42 * i, points, rule, systems, "?")
     for points in range(-10, 41, 10):

@@ -237,18 +237,23 @@ The systems know these words, among others. Most nouns also have a plural, and m
 
 boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window · garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these in on near but and because it they is are was were not very often
 
-These are the models and ideas that you will build, run or read about. The number after each name is the lesson that explains it.
-
-| | |
-|---|---|
-| 1990, 1997 | Elman network (02), LSTM (03) |
-| 2003 | neural language model (01) |
-| 2013 | RCTM (18) |
-| 2014 | RNN encoder-decoder (04), seq2seq (04), GRU (03) |
-| 2015 | Bahdanau attention (06), Luong attention (07) |
-| 2016 | LSTMN (09), residual connections (13) |
-| 2017 | key–value attention (08), structured self-attention (09), ConvS2S (18), Transformer (14) |
+The next cell prints the models and ideas that you will build, run or read about. The number after each name is the lesson that explains it.
 """
+
+# %% kind="see" hide_input=true
+systems_by_year = {
+    1990: "Elman network (02)",
+    1997: "LSTM (03)",
+    2003: "neural language model (01)",
+    2013: "RCTM (18)",
+    2014: "RNN encoder-decoder (04), seq2seq (04), GRU (03)",
+    2015: "Bahdanau attention (06), Luong attention (07)",
+    2016: "LSTMN (09), residual connections (13)",
+    2017: "key–value attention (08), structured self-attention (09), "
+    "ConvS2S (18), Transformer (14)",
+}
+for year, systems_then in systems_by_year.items():
+    print(year, systems_then)
 
 # %% [markdown] kind="text"
 r"""

@@ -54,7 +54,7 @@ key_picture.draw()
 
 # %% kind="picture" name="here" hide_input=true track="short"
 views.transformer_map(
-    "attention", "All nine attention layers have four heads. This lesson opens one of them."
+    "attention", "All nine attention layers have four heads. You will open one."
 )
 
 # %% [markdown] kind="text" track="short"

@@ -111,10 +111,10 @@ class Marks:
 def head_map(
     x: float, y: float, weights: np.ndarray, cell: tuple[float, float], *, causal: bool, shades: int = 5
 ) -> str:
-    """Attention weights, small ones a little darker than they are. What the causal mask hides is grey."""
+    """Attention weights, small ones a little darker than they are. What a causal mask has hidden is grey."""
     shown = weights**0.7
     if causal:
-        shown[np.triu_indices_from(shown, k=1)] = np.nan
+        shown[np.triu(weights == 0, k=1)] = np.nan
     return heat(x, y, shown, cell, shades=shades)
 
 

@@ -12,6 +12,7 @@ from course_lib.text import BOS, EOS, splits
 from course_lib.translation.shipped import shared
 from lessons.l14_the_transformer import key_picture
 from lessons.l14_the_transformer.file_slips import reference_text
+from lessons.l14_the_transformer.page import page
 from lessons.l14_the_transformer.traces import LONGEST, trace
 from lessons.l14_the_transformer.xray import XRay
 
@@ -84,6 +85,12 @@ def test_the_first_wrong_box_is_marked_and_the_others_are_quiet(model):
     assert XRay.goals_met(facts, facts)["wrong"]
     picture = XRay.picture_of(facts).svg
     assert picture.count("✗") == 1 and picture.count('opacity="0.35"') == 20 - 1 and "✓" not in picture
+
+
+def test_attention_to_later_words_is_shown_where_a_causal_mask_is_missing():
+    for model, hidden in (("library", True), ("no-causal-mask", False)):
+        drawn = page(trace(model, THIRSTY), title=["X-ray"], alt="The whole Transformer.").svg
+        assert ("M1 0h11M2 1h10" in drawn) == hidden  # what is grey in the first two of twelve rows
 
 
 def test_a_learners_file_has_ticks_and_says_why_it_stops():

@@ -39,6 +39,7 @@ class Plan:
 
 PROBLEM = Part("04", SHORT, "the problem: accuracy falls as sentences get longer", only=(3,))
 FIRST = Part("06", SHORT, "the first attention, in a trained translator", keep=(3, 4, 6))
+LEFT_OUT = {"14": (8,), "18": (9,), "19": (6, 7)}  # of five days
 PLANS = (
     Plan(
         90,
@@ -68,15 +69,15 @@ PLANS = (
             Part("04", SHORT, "the problem that attention solves", without=(5, 6)),
             replace(FIRST, without=(5, 6), keep=(3, 4)),
             Part(
-                "08", SHORT, "query, key and value, which everything after it uses", without=(5,), keep=(3,)
+                "08", SHORT, "query, key and value, which everything after it uses", without=(4, 5), keep=(3,)
             ),
             Part("09", SHORT, "self-attention: a sentence that attends to itself", without=(5, 7), keep=(2,)),
             Part("10", SHORT, "masks, which training and padding need", without=(3, 4, 5), keep=(2,)),
             Part(
                 "13",
                 SHORT,
-                "residual connections, norms, feed-forward network",
-                only=(2, 3, 4, 5),
+                "residual connections, norms, the block",
+                only=(2, 3, 5),
                 keep=(2,),
             ),
             Part("14", SHORT, "all parts together, with trained weights", without=(6,), keep=(5,)),
@@ -112,7 +113,7 @@ PLANS = (
         5 * DAY,
         "The full course without its stretch parts. The Transformer from an empty file (14) is homework.",
         tuple(
-            Part(lesson.number, FULL, lesson.question, without=(8,) if lesson.number == "14" else ())
+            Part(lesson.number, FULL, lesson.question, without=LEFT_OUT.get(lesson.number, ()))
             for lesson in lessons()
         ),
     ),

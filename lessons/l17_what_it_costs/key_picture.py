@@ -9,7 +9,7 @@ from functools import cache
 from course_lib.runtime import data_path
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.plane import Plane
-from course_lib.views.svg import belongs, dot, group, line, note, word
+from course_lib.views.svg import belongs, box, dot, group, line, note, word
 
 PARTS = ("", "attention")
 PLANE = Plane(
@@ -51,7 +51,11 @@ def draw(lit: str = "") -> Picture:
     ridge = PLANE.at(arithmetic / bandwidth, arithmetic)
     roof = [PLANE.at(0.1, 0.1 * bandwidth), ridge, PLANE.at(10_000, arithmetic)]
     ticks = {10.0**i: f"{10.0**i:,g}" for i in range(-1, 5)}
-    out = PLANE.scale_x(ticks, "FLOPs for each byte that has to be moved at least (bfloat16)")
+    bottom = PLANE.top + PLANE.height
+    out = box(ridge[0], ridge[1], PLANE.left + PLANE.width - ridge[0], bottom - ridge[1], "wash", radius=0)
+    out += word(ridge[0] + 12, bottom - 12, "arithmetic is the limit", 13, "soft", "start")
+    out += word(ridge[0] - 12, bottom - 12, "memory is the limit", 13, "soft", "end")
+    out += PLANE.scale_x(ticks, "FLOPs for each byte that has to be moved at least (bfloat16)")
     out += PLANE.scale_y({10.0**i: f"{10**i:,}" for i in range(4)}) + line(roof, "ink", 2.4)
     out += word(20, PLANE.top + 4, "TFLOP/s", 12, "soft", "start")
     x, y = PLANE.at(8, 8 * bandwidth)
@@ -62,8 +66,8 @@ def draw(lit: str = "") -> Picture:
     out += word(740, ridge[1] - 9, said, 13, anchor="end", halo="paper")
     for name, (anchor, right, down) in READING.items():
         (x, y), attends = PLANE.at(*reading[name][:2]), name.startswith("attention")
-        tone, said = (fill, f"{name}: {reading[name][2]:.1f} ms") if attends else ("ink", name)
-        drawn = dot(x, y, 5.5, tone, "paper", 1) + word(x + right, y + down, said, 13, tone, anchor)
+        tone, said = (fill, f"{name}: {reading[name][2]:.1f} ms") if attends else ("soft", name)
+        drawn = dot(x, y, 5, tone, "paper", 1) + word(x + right, y + down, said, 12, tone, anchor)
         tip = belongs(tip=f"{name}: {reading[name][1]:.0f} TFLOP/s, {reading[name][0]:,.1f} FLOPs per byte")
         out += group(drawn, opacity=None if attends else faded, **tip)
     one, many, attention = writing.values()

@@ -76,16 +76,31 @@ def recorded(model: nn.Module, stages: Stages, lengths: dict[str, int], n_layers
 def run_stages(model: nn.Module, stages: Stages, n_layers: int, *, decode: bool = True) -> list[str]:
     """Fill `stages`; what was reached stays there if the model raises an exception. Returns which inputs the
     model has changed."""
-    given = source, target, mask = batch()
+    given = batch()
+    memory = run_through(model, stages, *given, n_layers=n_layers, decode=decode)
+    before = dict(zip(("source", "target", "mask"), batch(), strict=True), memory=stages["memory"])
+    now = zip(before, (*given, memory), strict=True)
+    return [name for name, tensor in now if ((tensor != before[name]) & (tensor == tensor)).any()]  # not NaN
+
+
+def run_through(
+    model: nn.Module,
+    stages: Stages,
+    source: Tensor,
+    target: Tensor,
+    mask: Tensor,
+    *,
+    n_layers: int,
+    decode: bool = True,
+) -> Tensor:
+    """Fill `stages` as far as the model gets; returns the memory as the model made it."""
     lengths = {"encoder": source.shape[1], "decoder": target.shape[1]}
     with torch.no_grad(), recorded(model, stages, lengths, n_layers):
         memory = as_tensor("encode", model.encode(source, mask))
         stages["memory"] = memory.clone()
         if decode:
             stages["logits"] = as_tensor("decode", model.decode(target, memory, mask))
-    before = dict(zip(("source", "target", "mask"), batch(), strict=True), memory=stages["memory"])
-    now = zip(before, (*given, memory), strict=True)
-    return [name for name, tensor in now if ((tensor != before[name]) & (tensor == tensor)).any()]  # not NaN
+    return memory
 
 
 def as_tensor(method: str, value: Any) -> Tensor:

@@ -43,6 +43,11 @@ FIRST_WRONG = {  # by a known mistake of a file
     "F": "encoder 0",
 }
 
+UNFINISHED = (  # lines of a file's `encode`, and what they lead to
+    ("self.encoder(x, mask)", "returned NoneType"),
+    ("return self.encoder(x, mask)[0]", "RuntimeError"),
+)
+
 
 def of_shipped_model(sentence: str, target: tuple[str, ...]) -> tuple[dict, torch.Tensor]:
     """Attention weights and logits, by the model's own code, without padding."""
@@ -107,6 +112,12 @@ def test_a_learners_file_has_ticks_and_says_why_it_stops():
     path.write_text(reference_text().replace("torch.relu(", "torch.rely("), encoding="utf-8")
     found = trace("your file", THIRSTY)
     assert found.wrong == "encoder 0" and "rely" in found.problem  # the first state that wasn't reached
+    for unfinished, shown in UNFINISHED:
+        text = reference_text().replace("return self.encoder(x, mask)", unfinished)
+        path.write_text(text, encoding="utf-8")
+        found = trace("your file", THIRSTY)
+        assert found.wrong == "memory" and shown in found.problem
+        XRay.picture_of(XRay.facts_at(XRay.start | {"model": "your file", "box": "memory"}))
     path.write_text("import torch\nTransformer = 1\n", encoding="utf-8")
     assert "Expected a class" in trace("your file", THIRSTY).problem
 

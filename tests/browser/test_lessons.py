@@ -72,7 +72,7 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
     code = [cell for cell in cells if cell["type"] == "code"]
     assert [cell["count"] for cell in code] == list(range(1, len(code) + 1))
     for cell in code:  # a card is drawn when it comes into view
-        if cell["course"]["kind"] in {"picture", "predict", "quiz", "see", "estimate", "explain"}:
+        if cell["course"]["kind"] in {"setup", "picture", "predict", "quiz", "see", "estimate", "explain"}:
             photograph(lab.cell(cell["index"]), f"{theme[11:].lower()}-{cell['index']:02}")
     if name.startswith("08"):
         a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph)

@@ -20,7 +20,8 @@ from tools.authoring.printed import misspelt_numbers
 from tools.authoring.source import CORE_LINE, Cell, LessonError
 from tools.authoring.tracks import LEFT_OUT, heading, track_problems
 
-ORDER = ("title", "goals", "setup", "recall", "quiz", "summary", "reading")
+ORDER = ("title", "setup", "recall", "quiz", "summary", "reading")
+GOALS = ("title", "goals", "recall")  # the goals may follow the first picture, which the setup shows
 NOT_IN_INTRODUCTION = ("recall",)
 MOST_CODE_LINES = 25
 MOST_CODE_WIDTH = 88  # what a laptop shows beside JupyterLab's file list, without scrolling sideways
@@ -44,9 +45,14 @@ def breaches(draft: LessonDraft) -> list[LessonError]:
 
 
 def missing_parts(cells: tuple[Cell, ...], introduction: bool) -> Iterator[LessonError]:
+    for order in (ORDER, GOALS):
+        yield from out_of_order(cells, order, introduction)
+
+
+def out_of_order(cells: tuple[Cell, ...], order: tuple[str, ...], introduction: bool) -> Iterator[LessonError]:
     """Parts of a lesson that are missing or in the wrong order; of several quizzes the last one counts."""
     parts = []
-    for kind in ORDER:
+    for kind in order:
         of_kind = [cell for cell in cells if cell.kind == kind]
         if of_kind:
             parts.append(of_kind[-1 if kind == "quiz" else 0])
@@ -54,8 +60,8 @@ def missing_parts(cells: tuple[Cell, ...], introduction: bool) -> Iterator[Lesso
             yield missing(kind)
     for before, after in pairwise(parts):
         if after.line < before.line:
-            order = f"{after.kind} comes before {before.kind} (line {before.line})"
-            yield LessonError(after.line, f"{order}; the required order is {', '.join(ORDER)}")
+            found = f"{after.kind} comes before {before.kind} (line {before.line})"
+            yield LessonError(after.line, f"{found}; the required order is {', '.join(order)}")
 
 
 def missing_question(lesson: LessonSource) -> Iterator[LessonError]:

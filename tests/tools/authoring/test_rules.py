@@ -67,9 +67,9 @@ PICTURES = [
 # The change; the part that the problem is in, and how many lines below its start; words of the message.
 BREACHES = [
     *((without(kind), "", 0, f"no {kind} cell")
-      for kind in rules.ORDER),
+      for kind in (*rules.ORDER, "goals")),
     *((swapped(*pair), pair[1], 0, f"{pair[1]} comes before {pair[0]} (line ")
-      for pair in (("goals", "setup"), ("setup", "recall"), ("recall", "quiz"), ("quiz", "summary"),
+      for pair in (("title", "setup"), ("goals", "recall"), ("setup", "recall"), ("recall", "quiz"), ("quiz", "summary"),
                    ("summary", "reading"), ("title", "goals"))),
     ({"title": markdown("title", "# A title")}, "title", 0, "the title asks no question"),
     ({"break": code("break", "\n".join(["x = 1"] * 26))}, "break", 0, LONG),
@@ -89,6 +89,7 @@ BREACHES = [
 ]  # fmt: skip
 VALID = [
     {},
+    swapped("goals", "setup"),
     dict.fromkeys(("two", "break", "estimate", "explain"), ""),
     {"break": code("break", "\n".join(["x = 1"] * 25))},
     {"text": markdown("text", reading(11))},

@@ -49,7 +49,9 @@ def missing_parts(cells: tuple[Cell, ...], introduction: bool) -> Iterator[Lesso
         yield from out_of_order(cells, order, introduction)
 
 
-def out_of_order(cells: tuple[Cell, ...], order: tuple[str, ...], introduction: bool) -> Iterator[LessonError]:
+def out_of_order(
+    cells: tuple[Cell, ...], order: tuple[str, ...], introduction: bool
+) -> Iterator[LessonError]:
     """Parts of a lesson that are missing or in the wrong order; of several quizzes the last one counts."""
     parts = []
     for kind in order:

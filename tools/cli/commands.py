@@ -34,11 +34,18 @@ from tools.cli import (
 )
 from tools.cli.environment import CommandError, discard_output, ensure
 
-COMMAND_MODULES = (  # in the order of --help
-    *(lab_command, packages_command, progress_command, agenda_command, build_command, site_command),
-    *(kit_command, test_command, data_command),
-    *(train_command, translate_command, evaluate_command, experiment_command, bench_command),
+COMMAND_MODULES = (  # in the order of --help --all
+    *(lab_command, progress_command, translate_command, train_command),
+    *(agenda_command, kit_command, build_command),
+    *(data_command, evaluate_command, experiment_command, packages_command, site_command),
+    *(test_command, bench_command),
 )
+FOR_LEARNERS, FOR_INSTRUCTORS = ("lab", "progress", "translate", "train"), ("agenda", "kit")
+OPTIONS_FOR_INSTRUCTORS = {  # of commands that have another use, too
+    "build --edition": "make homework for nbgrader",
+    "progress --class": "show how far the learners of a class are",
+}
+EPILOG = "Start with `lab`. A command with --help shows its options, --help --all every command."
 ADVICE = {  # by the number of a system error
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Free some disk space"),
     **dict.fromkeys(
@@ -67,9 +74,9 @@ def run_command(argv: list[str]) -> int:
                 encoding="utf-8", errors="replace"
             )  # a Windows pipe may be unable to encode "✓"
     program = parser()
-    if not argv:
-        program.print_help()
-        return 2
+    if not argv or set(argv) <= {"-h", "--help", "--all"}:
+        print(program.format_help() if "--all" in argv else overview(program), end="")
+        return 0 if argv else 2
     args, extra = program.parse_known_args(argv)
     args.argv, args.extra = argv, extra
     if extra and args.command != "lab":
@@ -133,13 +140,36 @@ def out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or any(phrase in str(error).lower() for phrase in phrases)
 
 
+def overview(program: argparse.ArgumentParser) -> str:
+    """The help on one screen, by audience."""
+    [commands] = (action for action in program._actions if action.dest == "command")
+    what = {
+        name: command.description.partition(";")[0].rstrip(".") for name, command in commands.choices.items()
+    }
+    others = [name for name in what if name not in (*FOR_LEARNERS, *FOR_INSTRUCTORS, "build")]
+    shown = {
+        "for learners": {name: what[name] for name in FOR_LEARNERS},
+        "for instructors": {name: what[name] for name in FOR_INSTRUCTORS} | OPTIONS_FOR_INSTRUCTORS,
+    }
+    lines = [f"usage: {program.prog} COMMAND ...", "", program.description]
+    for title, rows in shown.items():
+        lines += [
+            "",
+            f"{title}:",
+            *(f"  {name:18}{what[:1].lower()}{what[1:]}" for name, what in rows.items()),
+        ]
+    lines += ["", "for everything else:", f"  {', '.join([*others, 'build'])}"]
+    return "\n".join([*lines, "", EPILOG, ""])
+
+
 def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(
         prog=program_name(),
         description="The attention course: from the bottlenecks of recurrent networks to the Transformer.",
-        epilog="Start with `lab`. To see the options of a command, run it with --help.",
+        epilog=EPILOG,
         allow_abbrev=False,
     )
+    program.add_argument("--all", action="store_true", help="with --help: describe all commands")
     program.add_argument("--version", action="version", version=f"attention-course {__version__}")
     commands = program.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
     for module in COMMAND_MODULES:

@@ -69,8 +69,8 @@ BREACHES = [
     *((without(kind), "", 0, f"no {kind} cell")
       for kind in (*rules.ORDER, "goals")),
     *((swapped(*pair), pair[1], 0, f"{pair[1]} comes before {pair[0]} (line ")
-      for pair in (("title", "setup"), ("goals", "recall"), ("setup", "recall"), ("recall", "quiz"), ("quiz", "summary"),
-                   ("summary", "reading"), ("title", "goals"))),
+      for pair in (("title", "setup"), ("goals", "recall"), ("setup", "recall"), ("recall", "quiz"),
+                   ("quiz", "summary"), ("summary", "reading"), ("title", "goals"))),
     ({"title": markdown("title", "# A title")}, "title", 0, "the title asks no question"),
     ({"break": code("break", "\n".join(["x = 1"] * 26))}, "break", 0, LONG),
     ({"one": PARTS["one"].replace("    return 1", "\n".join(["    x = 1"] * 25))}, "one", 0, LONG),

@@ -28,6 +28,7 @@ import json
 import os
 import random
 import secrets
+import shlex
 import shutil
 import sys
 import tempfile
@@ -210,4 +211,4 @@ def program_name() -> str:
     if Path(sys.argv[0]).stem == "course":
         return "course"
     by_hand = sys.orig_argv[1:3] == ["-m", "course_lib"]  # torchrun and Jupyter start Python differently
-    return f"{sys.orig_argv[0] if by_hand else 'python3'} -m course_lib"
+    return f"{shlex.quote(sys.orig_argv[0]) if by_hand else 'python3'} -m course_lib"

@@ -30,6 +30,9 @@ from course_lib.text.special import EOS, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.pipeline import Translation, printable
 from course_lib.translation.search import shift_right
+from course_lib.views.picture import WIDTH, Picture
+from course_lib.views.svg import width_of, word
+from course_lib.views.words import links, spread, word_row
 
 SHADES = " ░▒▓█"
 THRESHOLDS = (0.125, 0.25, 0.5, 0.75)  # the smallest weight of each shade but the first
@@ -103,6 +106,26 @@ def attention_text(
             lines.append(_padded(token, margin) + " ".join(cells))
         blocks.append("\n".join(line.rstrip() for line in lines))
     return "\n\n".join(blocks)
+
+
+def lines_picture(
+    title: str, weights: Float[Tensor, "tgt src"], source_tokens: Sequence[str], target_tokens: Sequence[str]
+) -> Picture:
+    """The same weights as lines between both sentences: the thicker, the larger."""
+    rows = [[printable(token) for token in tokens] for tokens in (source_tokens, target_tokens)]
+    width = max(WIDTH, *(32 + sum(width_of(token) + 12 for token in row) for row in rows))
+    english, french = (spread(row, 16, width - 16) for row in rows)
+    target, most = rows[1], [rows[0][i] for i in weights.argmax(dim=-1).tolist()]
+    return Picture(
+        width,
+        236,
+        word(16, 28, title, 14, anchor="start", bold=True),
+        links(weights.numpy(), french, english, (196, 74)),
+        word_row(rows[0], english, 64),
+        word_row(target, french, 216),
+        alt=f"{title}: "
+        + ", ".join(f"{token} mostly to {to}" for token, to in zip(target, most, strict=True)),
+    )
 
 
 def legend() -> str:

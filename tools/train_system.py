@@ -104,9 +104,9 @@ def fit_ngrams(
         )
         state = RunState(1, (1, 0), record.seconds, history=History([record]), best=model.state_dict())
         tensors = {f"weights.{name}": tensor for name, tensor in state.best.items()}
-        if after_validation and processes.is_main:
-            after_validation(record)
     model.eval()
     if folder and processes.is_main and not (saved and folder.has_best(state.history.best)):
         folder.save(state, tensors)
+    if after_validation and processes.is_main and not saved:
+        after_validation(record)
     return replace(state, ended="finished")

@@ -155,7 +155,7 @@ class _Loop:
                     after_validation(record)
                 bar.update(1)
                 if not bar.disable and state.step % bar_every == 0:
-                    bar.set_postfix(loss=f"{self.training_loss()[0]:.3f}", refresh=False)
+                    bar.set_postfix(self.readings(), refresh=False)
         return "stopped" if stopped else self.over
 
     @property
@@ -163,7 +163,8 @@ class _Loop:
         """Why the run is over; None if it isn't."""
         if self.state.history.diverged:
             return "diverged"
-        return "finished" if self.state.step >= self.recipe.n_steps else None
+        impatient = 0 < self.recipe.patience <= self.state.history.since_best
+        return "finished" if impatient or self.state.step >= self.recipe.n_steps else None
 
     @property
     def seconds(self) -> float:
@@ -186,6 +187,13 @@ class _Loop:
         """The mean loss since the last record, and its number of tokens."""
         total, n_tokens = self.since.tolist()
         return total / max(n_tokens, 1), int(n_tokens)
+
+    def readings(self) -> dict[str, str]:
+        """What the bar shows beside the time that is left."""
+        (loss, n_tokens), history = self.training_loss(), self.state.history
+        seconds = self.seconds - (history[-1].seconds if history else 0.0)
+        rate, speed = self.rate(self.state.step), n_tokens / max(seconds, 1e-9)
+        return {"loss": f"{loss:.3f}", "rate": f"{rate:.2g}", "tokens/s": f"{speed:,.0f}"}
 
     def validate(self, validation: EncodedCorpus, score: Score | None = None) -> Record:
         """Validate the weights, or their average once there is one."""

@@ -62,6 +62,7 @@ class Recipe:
     `scheduled_sampling`  probability that a target input is replaced by the system's own prediction
     `clip`              maximum norm of the gradient
     `validate_every`    steps between two validations (and two saves)
+    `patience`          validations without a lower loss after which the run ends early; 0: never
     `average_from`      fraction of the run after which weights are averaged; 1: never
     `average_every`     steps between two sets of weights in the average
     `fixed_shapes`      use only a few batch shapes, as the CUDA graph needs (`graph_step.py`)
@@ -78,6 +79,7 @@ class Recipe:
     clip: float = 1.0
     seed: int = 0
     validate_every: int = 500
+    patience: int = 0
     average_from: float = 1.0
     average_every: int = 20
     precision: Precision = "float32"
@@ -128,7 +130,8 @@ class Recipe:
         text = f"{counted(self.n_steps, 'step')}, {self.tokens_per_batch:,} tokens per batch, "
         text += f"learning rate {self.learning_rate:g} ({counted(self.warm_up, 'warm-up step')}), "
         text += f"label smoothing {self.smoothing:g}"
-        return text + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
+        text += f", R-Drop {self.r_drop:g}" if self.r_drop else ""
+        return text + (f", at most {self.patience} validations without a lower loss" if self.patience else "")
 
 
 # ---- the usual recipes

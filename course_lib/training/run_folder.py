@@ -42,7 +42,7 @@ from course_lib.training.step import parts_of
 # A run is resumed only if these are the same. "objective" is for one that the recipe doesn't determine.
 SAME = ("data", "config", "tokenizer", "recipe", "objective")
 # Fields of the recipe that may differ, so that a finished run can be continued with more steps.
-SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
+SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every", "patience")
 DIFFERENT = {
     "data": "different data",
     "config": "a different configuration",
@@ -90,6 +90,11 @@ class History(list[Record]):
         """The first record with the lowest validation loss; NaN doesn't count."""
         records = [record for record in self if not math.isnan(record.loss)]
         return min(records, key=lambda record: record.loss, default=None)
+
+    @property
+    def since_best(self) -> int:
+        """The number of validations after the best one."""
+        return len(self) - 1 - self.index(self.best) if self.best else len(self)
 
     @property
     def diverged(self) -> bool:

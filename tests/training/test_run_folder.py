@@ -12,7 +12,7 @@ import torch
 from course_lib.training.checkpoint import CheckpointError, load_checkpoint, read_about, save_checkpoint
 from course_lib.training.loop import train
 from course_lib.training.recipe import Recipe
-from course_lib.training.run_folder import History, Record, RunFolder, RunState
+from course_lib.training.run_folder import SCHEDULE, History, Record, RunFolder, RunState
 
 ABOUT = {
     "config": {"system": "gru_lm", "dropout": 0.2},
@@ -246,6 +246,7 @@ def test_only_the_schedule_of_a_recipe_may_change(tmp_path):
         clip=0.5,
         seed=5,
         validate_every=7,
+        patience=7,
         average_from=0.5,
         average_every=7,
         precision="bfloat16",
@@ -258,7 +259,7 @@ def test_only_the_schedule_of_a_recipe_may_change(tmp_path):
             assert RunFolder(tmp_path, ABOUT | {"recipe": ABOUT["recipe"] | {name: value}}).load()
         except CheckpointError:
             refused.add(name)
-    assert asdict(other).keys() - refused == {"n_steps", "warm_up", "validate_every", "average_every"}
+    assert asdict(other).keys() - refused == set(SCHEDULE)
 
 
 def test_the_same_sentences_at_another_path_are_no_other_run(tmp_path):
@@ -281,7 +282,7 @@ def test_with_restart_the_old_files_stay_until_the_new_run_saves(tmp_path):
 def test_a_run_of_an_earlier_version_is_resumed(tmp_path):
     """Its recipe lacks a field, and has others that no longer exist."""
     old = {name: value for name, value in ABOUT["recipe"].items() if name != "r_drop"}
-    old |= {"patience": 0, "weight_decay": 0.0}
+    old |= {"amsgrad": 0, "weight_decay": 0.0}
     RunFolder(tmp_path, ABOUT | {"recipe": old}).save(state(), TENSORS)
     assert RunFolder(tmp_path, ABOUT).resumed_at() == 8
     with pytest.raises(CheckpointError, match=r"r_drop: 0.0 in the file, 3.0 now"):

@@ -8,10 +8,12 @@ Every run is saved in a folder. Ctrl-C stops it after the current step; the same
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 from course_lib.runtime import program_name
@@ -31,7 +33,18 @@ from tools.cli.arguments import (
 from tools.cli.environment import CommandError, discard_output
 
 CORPORA = ("toy", "multi30k")
-RECIPE_OPTIONS = ("tokens_per_batch", "learning_rate", "r_drop")  # fields of a recipe that have an option
+SMALL = 10_000  # pairs
+FOR_SMALL = {"patience": 5, "validate_every": 50}  # 300 pairs are learned, or learned by heart, in no time
+MINOR = {  # of the museum, and variants that a lesson mentions: listed with --all only
+    *("rctm", "luong_location", "luong_local_m", "luong_local_p", "lstmn_shallow", "lstmn_deep"),
+    *("lstmn_lm", "attention_lm", "key_value_lm", "key_value_predict_lm", "ngram_rnn_lm"),
+}
+RECIPE_OPTIONS = (
+    "tokens_per_batch",
+    "learning_rate",
+    "r_drop",
+    "patience",
+)  # fields of a recipe that have an option
 
 
 def add(commands) -> None:
@@ -44,7 +57,8 @@ def add(commands) -> None:
         metavar="SYSTEM",
         help="the name of the system; --list shows them all",
     )
-    parser.add_argument("--list", action="store_true", help="list all systems that can be trained")
+    parser.add_argument("--list", action="store_true", help="list the systems that can be trained")
+    parser.add_argument("--all", action="store_true", help="with --list: those of the museum, too")
     corpus = "training corpus: toy (default), multi30k, a tab-separated file, or a folder of aligned files"
     add_corpus(parser, corpus, "toy")
     scale = "the size of the model (default: chosen to suit the corpus)"
@@ -59,6 +73,9 @@ def add(commands) -> None:
     parser.add_argument(
         "--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's weight alpha (0 turns it off)"
     )
+    patience = "end early after N validations without a lower loss; 0: never (default: 5 for small corpora)"
+    parser.add_argument("--patience", type=at_least(0, MAX_STEPS), metavar="N", help=patience)
+    parser.add_argument("--tensorboard", action="store_true", help="write the losses for TensorBoard, too")
     parser.add_argument("--quick", action="store_true", help="a short run for a CPU: a quarter of the tokens")
     folder = "where to save the run (default: runs/DATA_SYSTEM_SEED)"
     parser.add_argument("--folder", type=path_name, help=folder)
@@ -69,26 +86,30 @@ def add(commands) -> None:
 
 def train(args: argparse.Namespace) -> int:
     if args.list:
-        print(systems_by_kind())
+        print(systems_by_kind(args.all))
         return 0
     if args.system is None:
         args.refuse("expected the name of a system; --list shows them all")
     refuse_ignored(args)
+    folder = args.folder or default_folder(args)
+    board = event_writer(args, folder) if args.tensorboard else None
     find_device(args.device)
 
     from course_lib.training.job import Job
     from tools.corpora import corpus_name, default_scale, load_data
+    from tools.run_files import RunFiles
     from tools.train_system import train_system
 
-    folder = args.folder or default_folder(args)
     options = {name: value for name, value in vars(args).items() if value is not None}
     job_options = {name: value for name, value in options.items() if name in Job.__dataclass_fields__}
     recipe = {name: options[name] for name in RECIPE_OPTIONS if name in options}
-    changes = {"scale": args.scale or default_scale(args.data), "folder": str(folder), "recipe": recipe}
     command = f"python3 -m course_lib {shlex.join(args.argv)}"
     try:
         data = load_data(corpus_name(args.data, args.src, args.tgt), multi30k=args.multi30k)
-        report = {"log": print_line, "after_validation": print_record}
+        if len(data.train) < SMALL and args.n_steps is None:
+            recipe = FOR_SMALL | recipe
+        changes = {"scale": args.scale or default_scale(args.data), "folder": str(folder), "recipe": recipe}
+        report = {"log": print_line, "after_validation": partial(after_validation, RunFiles(folder), board)}
         outcome = train_system(Job(**job_options | changes), data=data, command=command, **report)
     except KeyboardInterrupt:
         advice = "Run the same command again to resume from the last checkpoint, if there is one yet."
@@ -105,6 +126,8 @@ def refuse_ignored(args: argparse.Namespace) -> None:
     """Reject arguments that would have no effect."""
     from course_lib.models.registry import system
 
+    if args.all:
+        args.refuse("--all can only be used with --list")
     if args.multi30k and not args.data.startswith("multi30k"):
         args.refuse("--multi30k can only be used with --data multi30k")
     if system(args.system).counts:
@@ -122,15 +145,17 @@ def default_folder(args: argparse.Namespace) -> Path:
     return Path("runs", "_".join([*filter(None, parts), str(args.seed)]))
 
 
-def systems_by_kind() -> str:
-    """The text of --list: every system, by kind, in the order of the course."""
+def systems_by_kind(minor: bool) -> str:
+    """The text of --list: the systems by kind, in the order of the course."""
     from course_lib.models.registry import SYSTEMS
 
-    parts = []
-    for kind in dict.fromkeys(system.kind for system in reversed(SYSTEMS)):
-        systems = [system for system in SYSTEMS if system.kind == kind]
+    parts, listed = [], [system for system in SYSTEMS if minor or system.name not in MINOR]
+    for kind in dict.fromkeys(system.kind for system in reversed(listed)):
+        systems = [system for system in listed if system.kind == kind]
         rows = [f"  {system.name:22}{system.year}   {system.title}" for system in systems]
         parts.append("\n".join([f"{kind}s", *rows]))
+    if not minor:
+        parts.append(f"{len(SYSTEMS) - len(listed)} more systems can be trained: --list --all")
     return "\n\n".join(parts)
 
 
@@ -148,13 +173,24 @@ def print_line(line: str) -> None:
         discard_output()
 
 
-def print_record(record) -> None:
-    """Print the result of one validation, a `Record` of the history."""
-    averaged = " (averaged weights)" if record.averaged else ""
-    print_line(
-        f"step {record.step:6,}  epoch {record.epoch:3}  training loss {record.train_loss:6.3f}  "
-        f"validation {record.loss:6.3f}{averaged}  {record.seconds:6.1f} s"
-    )
+def after_validation(files, board, record) -> None:
+    """Print the result of a validation, which is already saved, and write it for other programs."""
+    files.write()
+    for name in ("train_loss", "loss", "rate") if board else ():
+        board.add_scalar(name, getattr(record, name), record.step)
+    print_line(files.line())
+
+
+def event_writer(args: argparse.Namespace, folder: Path):
+    """TensorBoard's writer, if that package is installed."""
+    if importlib.util.find_spec("tensorboard") is None:
+        args.refuse(
+            "--tensorboard needs the package tensorboard, which is not installed; "
+            f"run `{shlex.quote(sys.executable)} -m pip install tensorboard`, or leave the option out"
+        )
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(folder)
 
 
 def closing_lines(outcome, name: str) -> list[str]:
@@ -169,6 +205,10 @@ def closing_lines(outcome, name: str) -> list[str]:
     if result.n_left_out:
         n_pairs = len(outcome.data.train)
         lines.append(f"{result.n_left_out:,} of {n_pairs:,} pairs were left out because they are too long.")
+    if result.ended == "finished" and result.step < outcome.about["recipe"]["n_steps"]:
+        lines.append(
+            f"The validation loss hasn't fallen for {counted(result.history.since_best, 'validation')}."
+        )
     if result.ended == "stopped":
         lines.append("Run the same command again to resume.")
     lines.append(f"Best weights: {outcome.saved}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from course_lib.runtime import program_name
 from tools.cli.arguments import (
@@ -50,6 +51,8 @@ def add(commands) -> None:
     add_model_file(parser)
     add_search(parser)
     add_attention(parser)
+    save = "with --attention: save the lines between both sentences as an SVG picture"
+    parser.add_argument("--save", type=svg_name, metavar="FILE", help=save)
     parser = command(commands, "sample", "generate text with a language model", sample)
     parser.add_argument(
         "text",
@@ -92,6 +95,13 @@ def add_attention(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--head", type=at_least(0), metavar="N", help=head)
 
 
+def svg_name(text: str) -> Path:
+    """An argparse type: the name of an SVG file."""
+    if not text.lower().endswith(".svg"):
+        raise argparse.ArgumentTypeError(f"expected a file name that ends in .svg, got {text!r}")
+    return Path(text)
+
+
 def open_as(kind: str, args: argparse.Namespace):
     """Load the requested system, which must be of this kind. Warns if it has no attention to show."""
     path = find_weights(args.checkpoint, args.system or args.default_system)
@@ -119,6 +129,8 @@ def translate(args: argparse.Namespace) -> int:
     from course_lib.translation.pipeline import translate
     from tools.attention_text import every_attention
 
+    if args.save and not (args.attention and len(args.texts) == 1):
+        args.refuse("--save draws one translation: use it with --attention and one SENTENCE in quotes")
     if len(args.texts) > 1 and all(len(text.split()) == 1 for text in args.texts):
         note = f"Read as {len(args.texts)} sentences of one word each; for a single sentence, use quotes."
         print(note, file=sys.stderr)
@@ -137,7 +149,10 @@ def translate(args: argparse.Namespace) -> int:
             number += 1
             print("".join(char if char.isprintable() else " " for char in translation.target), flush=True)
             if args.attention and saved.model.attends and translation.source_tokens:
-                show(every_attention(saved.model, saved.tokenizer, translation), saved, args)
+                attentions = every_attention(saved.model, saved.tokenizer, translation)
+                show(attentions, saved, args)
+                if args.save:
+                    save_picture(attentions, args)
             for note in translation.notes:
                 label = "note" if len(args.texts) == 1 else f"{'sentence' if args.texts else 'line'} {number}"
                 print(f"{label}: {note}", file=sys.stderr)
@@ -244,6 +259,17 @@ def show(attentions, saved, args: argparse.Namespace) -> None:
         print(attention_text(matrix, attention.columns, attention.rows))
     dimmed = getattr(saved.model.config, "window", None) == "local-p"
     print("", legend(), *([GAUSSIAN] if dimmed else []), "", sep="\n", flush=True)
+
+
+def save_picture(attentions, args: argparse.Namespace) -> None:
+    """Cross-attention as lines between both sentences."""
+    from course_lib.runtime import write_atomically
+    from tools.attention_text import lines_picture
+
+    [cross] = (attention for attention in attentions if attention.use == "cross")
+    matrix, title = select_weights(cross, args)
+    write_atomically(args.save, lines_picture(title, matrix, cross.columns, cross.rows).file)
+    print(f"The picture is in {args.save}", file=sys.stderr)
 
 
 def select_weights(attention, args: argparse.Namespace):

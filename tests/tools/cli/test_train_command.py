@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import io
+import json
 import os
 import re
 import shutil
 import signal
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -101,6 +104,52 @@ def test_a_run_that_diverges_fails_and_saves_no_weights(train, capsys, tmp_path)
     assert "best.safetensors" not in out and not (tmp_path / RUN.format("seq2seq")).exists()
 
 
+def test_a_run_folder_says_in_plain_files_what_was_done_and_a_resumed_one_says_the_same(train, monkeypatch):
+    words = ["gru_lm", "--steps", "16", "--tokens-per-batch", "64"]
+    assert train(*words, "--folder", "whole") == 0
+
+    def stop(files, *_):  # before anything is written
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_command, "after_validation", stop)
+        assert train(*words, "--folder", "parts") == 130
+    assert not Path("parts/history.csv").exists() and train(*words, "--folder", "parts") == 0
+    config = json.loads(Path("parts/config.json").read_text(encoding="utf-8"))
+    assert config["recipe"]["n_steps"] == 16 and config["config"]["system"] == "gru_lm"
+    assert "course_lib train" in config["command"]
+    texts = [Path(folder, "history.csv").read_text(encoding="utf-8") for folder in ("whole", "parts")]
+    tables = [list(csv.DictReader(text.splitlines())) for text in texts]
+    whole, parts = (
+        [{n: row[n] for n in ("step", "rate", "train_loss", "loss")} for row in t] for t in tables
+    )
+    assert whole == parts and len(whole) == 8
+    assert all(float(row["tokens_per_second"]) > 0 for row in tables[1])
+    picture = ElementTree.parse("parts/loss.svg").getroot()
+    assert f"validation {float(whole[-1]['loss']):.3f}" in "".join(picture.itertext())
+
+
+def test_a_small_corpus_is_not_trained_on_for_ever_unless_asked(train, capsys):
+    rate = ["--learning-rate", "0.05"]  # soon it has learned the forty sentences by heart
+    assert train("gru_lm", *rate) == 0
+    out = capsys.readouterr().out
+    ended = int(re.search(r"Finished after ([\d,]+) steps", out)[1].replace(",", ""))
+    assert ended < 1000 and "The validation loss hasn't fallen for 5 validations." in out
+    recipe = read_about(RUN.format("gru_lm"))["recipe"]
+    assert (recipe["n_steps"], recipe["patience"]) == (4000, 5)
+    assert train("gru_lm", *rate) == 0 and f"Finished after {ended} steps" in capsys.readouterr().out
+    assert train("gru_lm", *rate, "--steps", "60", "--patience", "0", "--folder", "all") == 0
+    assert "Finished after 60 steps" in capsys.readouterr().out
+
+
+def test_tensorboard_is_asked_for_by_name(train, capsys, monkeypatch):
+    monkeypatch.setattr(train_command.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as stopped:
+        train("gru_lm", "--steps", "1", "--tensorboard")
+    err = capsys.readouterr().err
+    assert stopped.value.code == 2 and "-m pip install tensorboard" in err
+
+
 # ---- stopping and resuming
 
 
@@ -108,7 +157,7 @@ def test_a_run_that_diverges_fails_and_saves_no_weights(train, capsys, tmp_path)
 def test_after_ctrl_c_the_same_command_resumes_the_run(train, monkeypatch, capsys):
     words = ["seq2seq", "--steps", "16", "--tokens-per-batch", "64"]
     with monkeypatch.context() as patch:
-        patch.setattr(train_command, "print_record", lambda record: signal.raise_signal(signal.SIGINT))
+        patch.setattr(train_command, "after_validation", lambda *_: signal.raise_signal(signal.SIGINT))
         assert train(*words) == 130
     out, err = capsys.readouterr()
     assert err.count("Stopping") == 1
@@ -160,11 +209,11 @@ def test_best_weights_of_another_run_are_rejected(train, capsys):
 
 
 def test_a_second_ctrl_c_stops_at_once(train, monkeypatch, capsys):
-    def twice(record):
+    def twice(*_):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(train_command, "print_record", twice)
+    monkeypatch.setattr(train_command, "after_validation", twice)
     assert train("seq2seq", "--steps", "16", "--tokens-per-batch", "64") == 130
     assert "Stopped" in capsys.readouterr().err
 
@@ -239,10 +288,12 @@ def test_an_impossible_request_is_an_error(train, capsys, words, message):
     assert message in err and "Traceback" not in err
 
 
-def test_the_list_has_every_system(capsys):
-    assert main(["train", "--list"]) == 0
+@pytest.mark.parametrize(("option", "left_out"), [([], train_command.MINOR), (["--all"], set())])
+def test_the_list_has_every_system_but_minor_ones_only_if_asked(option, left_out, capsys):
+    assert main(["train", "--list", *option]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {line.split()[0] for line in lines if line.startswith("  ")} == {system.name for system in SYSTEMS}
+    listed = {line.split()[0] for line in lines if line.startswith("  ")}
+    assert listed == {system.name for system in SYSTEMS} - left_out and left_out.isdisjoint(listed)
     assert any(line.split()[:2] == ["bahdanau", "2015"] for line in lines)
 
 

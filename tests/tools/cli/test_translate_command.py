@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -298,6 +299,30 @@ def test_the_transformer_shows_its_three_attentions_by_name(checkpoint, capsys):
     out = capsys.readouterr().out
     for use, name in (("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)):
         assert out.count(f"\n{use} 1.0 ({name})\n") == 1
+
+
+def test_the_lines_between_both_sentences_are_saved_as_a_picture(bahdanau, tmp_path, capsys):
+    path = tmp_path / "a folder" / "lines.svg"
+    path.parent.mkdir()
+    assert ask(bahdanau, "--attention", "--save", str(path), "the <cat> sleeps") == 0
+    texts = [text for text in ElementTree.parse(path).getroot().itertext() if text.strip()]
+    translation = capsys.readouterr().out.split("\n")[0]
+    assert "<cat>?" in texts and set(translation.split()) <= set(texts)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--save x.svg a",
+        "--attention --save x.png a",
+        "--attention --save x.svg a b",
+        "--attention --save x.svg",
+    ],
+)
+def test_a_picture_is_of_one_sentence_and_svg(words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["translate", *words.split()])
+    assert stopped.value.code == 2 and "--save" in capsys.readouterr().err
 
 
 def test_layer_and_head_select_the_weights():

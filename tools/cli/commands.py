@@ -17,6 +17,7 @@ from collections.abc import Callable
 from course_lib import __version__
 from course_lib.runtime import program_name
 from tools.cli import (
+    INTERRUPTED,
     agenda_command,
     bench_command,
     build_command,
@@ -83,8 +84,14 @@ def run_command(argv: list[str]) -> int:
         args.refuse(f"unrecognized arguments: {' '.join(extra)}")
 
     def run() -> int:
-        if args.stage:
-            ensure(args.stage, argv)
+        try:
+            if args.stage:
+                ensure(args.stage, argv)
+        except KeyboardInterrupt:
+            print(
+                "\nStopped before the set-up was complete. The same command starts it again.", file=sys.stderr
+            )
+            return INTERRUPTED
         return args.run(args)
 
     return exit_code(run)

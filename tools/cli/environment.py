@@ -16,11 +16,14 @@ import json
 import operator
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tomllib
+import urllib.request
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -31,6 +34,9 @@ STAMP = "course.json"  # in VENV
 STAGES = ("training", "lab", "test")  # each includes the ones before it
 WHEELS = PROJECT_ROOT / "wheels"  # in an offline kit: what pip installs, without a network
 CPU_TORCH = "https://download.pytorch.org/whl/cpu"  # torch for Linux without NVIDIA's libraries
+TORCH = "COURSE_TORCH"  # the switch: "cuda", or the address of another index for the CPU build
+ARRIVING = re.compile(r"\s*(?:Downloading|Using cached) (?:\S*/)?([\w.]+)-\S+ \(([\d.]+) ([kMG])B")
+MEGABYTES = {"k": 0.001, "M": 1.0, "G": 1000.0}
 NOT_DOWNLOADED = (
     "Check that you are online and have enough disk space (2.5 GB; 8 GB with NVIDIA's libraries),\n"
     "then run the same command again. What has been downloaded already is kept."
@@ -73,6 +79,7 @@ def ensure(stage: str, argv: list[str]) -> None:
         return
     python = venv_python() if ready else complete_python(stage)
     if python is None:
+        offer_small(packages)
         set_up(stage, packages)
         python = venv_python()
     restart(python, argv)
@@ -194,28 +201,52 @@ def set_up(stage: str, packages: list[str]) -> None:
         raise CommandError(*foreign_venv(stage))
     offline = WHEELS.is_dir()
     print(f"{sys.executable} lacks {packages[0]}, so the course will be set up in .venv.")
-    print("This takes a few minutes and about 1.4 GB of disk space. Press Ctrl-C to stop.")
-    if sys.platform == "linux" and not offline and "PIP_EXTRA_INDEX_URL" not in os.environ:
-        print(
-            "On Linux, torch brings NVIDIA's libraries with it, which need several GB more. If this computer"
-        )
-        print("has no NVIDIA GPU, stop, and run the same command again with this in front of it:")
-        print(f"    PIP_EXTRA_INDEX_URL={CPU_TORCH}")
-    sys.stdout.flush()
+    print("This takes a few minutes and about 1.4 GB of disk space. Press Ctrl-C to stop.", flush=True)
     if not (stamp() and venv_python().exists()):
         make_venv()
     # Wheels only: a learner's machine has no compiler, and every pin of ours has a wheel.
     arguments = ["install", "--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt"]
     if offline:  # pip also passes these two on to the process that builds the course's own wheel
         arguments += ["--no-index", "--find-links", WHEELS]
+    else:
+        arguments += cpu_build()
     extras = "" if stage == "training" else f"[{','.join(STAGES[1 : STAGES.index(stage) + 1])}]"
-    if run([venv_python(), "-m", "pip", "--no-input", *arguments, "--editable", f"{PROJECT_ROOT}{extras}"]):
+    install = [venv_python(), "-m", "pip", "--no-input", *arguments, "--editable", f"{PROJECT_ROOT}{extras}"]
+    if run(install, condensed=sys.stdout.isatty()):
         source = " from the folder wheels" if offline else ""
         raise CommandError(
             f"pip couldn't install the packages{source}; see its error message above.",
             NOT_IN_WHEELS if offline else NOT_DOWNLOADED,
         )
     (VENV / STAMP).write_text(stamp_for(stage), encoding="utf-8")
+
+
+def offer_small(packages: list[str]) -> None:
+    """Say how to add a few small packages to this Python, if it has torch and no set-up has begun."""
+    if any(package.startswith("torch ") for package in packages) or VENV.exists() or WHEELS.is_dir():
+        return
+    wanted = [shlex.quote(re.sub(r" \(.*| ", "", package)) for package in packages]
+    print("This Python has torch, and lacks only small packages. This line would add them to it:")
+    print(f"    {shlex.quote(sys.executable)} -m pip install -c constraints.txt {' '.join(wanted)}")
+    if sys.stdin.isatty():
+        input("To do that, press Ctrl-C. For an environment of the course's own, press Enter. ")
+
+
+def cpu_build() -> list[str]:
+    """pip's arguments for a torch without NVIDIA's libraries, on Linux without an NVIDIA GPU."""
+    index = os.environ.get(TORCH, CPU_TORCH)
+    has_gpu = shutil.which("nvidia-smi") or Path("/proc/driver/nvidia").exists()
+    if sys.platform != "linux" or index == "cuda" or (has_gpu and TORCH not in os.environ):
+        return []
+    try:
+        with urllib.request.urlopen(f"{index}/torch/", timeout=5):
+            pass
+    except (OSError, ValueError):
+        print(f"{index} can't be reached, so torch comes from pip's usual index. On Linux that")
+        print("may be the build with NVIDIA's libraries, which need several GB more.", flush=True)
+        return []
+    print(f"No NVIDIA GPU: torch's CPU build is used. For the other one: {TORCH}=cuda", flush=True)
+    return ["--extra-index-url", index]
 
 
 def foreign_venv(stage: str) -> tuple[str, str]:
@@ -249,15 +280,37 @@ def make_venv() -> None:
         )
 
 
-def run(command: list[str | Path], *, quiet: bool = False) -> int:
-    """The exit code of a command; a quiet one prints only if it fails, and no traceback after Ctrl-C."""
+def run(command: list[str | Path], *, quiet: bool = False, condensed: bool = False) -> int:
+    """The exit code of a command; a quiet one prints only if it fails, and no traceback after Ctrl-C.
+
+    Of pip, a condensed one shows what is arriving, in one line.
+    """
     # With `user = true` in a pip.conf, pip would install outside the environment.
     variables = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} if quiet else {}
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    if condensed:
+        with subprocess.Popen(command, env=os.environ | variables, **output) as pip:
+            said = "".join(shown(pip.stdout))
+        print(said if pip.returncode else "", file=sys.stderr if pip.returncode else sys.stdout)
+        return pip.returncode
+    output = output if quiet else {}
     done = subprocess.run(command, env=os.environ | variables, **output)
     if quiet and done.returncode:
         print(done.stdout, file=sys.stderr)
     return done.returncode
+
+
+def shown(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that pip prints; meanwhile one line says what arrives, and how much has arrived."""
+    n_packages, megabytes = 0, 0.0
+    for line in lines:
+        so_far = f"\r{n_packages} packages, {megabytes:,.0f} MB; "
+        if found := ARRIVING.match(line):
+            print(f"{so_far}next: {found[1]}, {found[2]} {found[3]}B".ljust(78), end="", flush=True)
+            n_packages, megabytes = n_packages + 1, megabytes + float(found[2]) * MEGABYTES[found[3]]
+        elif line.startswith("Installing"):
+            print(f"{so_far}installing them".ljust(78), end="", flush=True)
+        yield line
 
 
 def restart(python: Path, argv: list[str]) -> None:

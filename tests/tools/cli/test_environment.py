@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import http.server
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import venv
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -103,8 +106,9 @@ def course(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(environment, "VENV", root / ".venv")
     monkeypatch.setattr(environment, "WHEELS", root / "wheels")
     monkeypatch.setattr(environment, "venv_python", lambda: Path(sys.executable))
-    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX", "PIP_EXTRA_INDEX_URL"):
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("COURSE_TORCH", "cuda")  # no network
     return root
 
 
@@ -117,7 +121,7 @@ class Machine:
         self.restarts: list[list[str]] = []
         self.pip_fails: int | BaseException = 0
 
-    def run(self, command, quiet=False) -> int:
+    def run(self, command, quiet=False, condensed=False) -> int:
         words = [str(word) for word in command]
         assert quiet == ("install" not in words)
         if quiet:
@@ -231,15 +235,69 @@ def test_without_the_venv_module_the_error_names_its_package(course, machine, mo
 
 
 @pytest.mark.parametrize("offline", [False, True])
-def test_the_wheels_of_a_kit_are_installed_without_a_network(course, machine, capsys, offline):
+def test_the_wheels_of_a_kit_are_installed_without_a_network(course, machine, offline):
     if offline:
         (course / "wheels").mkdir()
     ensure("lab", ["lab"])
     options = ["--no-index", "--find-links", str(course / "wheels")]
     assert (machine.installs[0][4:7] == options) is offline
-    assert environment.CPU_TORCH not in capsys.readouterr().out or not offline
     machine.pip_fails = 1
     assert ("README.txt" in error_of("test")) is offline
+
+
+@pytest.fixture
+def index(tmp_path):
+    """A local index with one package."""
+    (tmp_path / "index" / "torch").mkdir(parents=True)
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "index")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere torch has no libraries of NVIDIA")
+def test_without_an_nvidia_gpu_torch_is_the_cpu_build_if_its_index_can_be_reached(
+    course, machine, index, monkeypatch, capsys
+):
+    monkeypatch.setattr(environment.shutil, "which", lambda name: None)
+    for switch, expected, said in (
+        (index, ["--extra-index-url", index], "COURSE_TORCH=cuda"),
+        (f"{index}/missing", [], "can't be reached"),
+        ("no address", [], "can't be reached"),
+        ("cuda", [], ""),
+    ):
+        monkeypatch.setenv("COURSE_TORCH", switch)
+        assert environment.cpu_build() == expected and said in capsys.readouterr().out
+    monkeypatch.setenv("COURSE_TORCH", index)
+    ensure("lab", ["lab"])
+    assert machine.installs[0][4:6] == ["--extra-index-url", index]
+
+
+def test_small_packages_are_offered_for_a_python_that_has_torch(capsys, course, machine):
+    environment.offer_small(["jupyterlab >=4.4,<5", "anywidget >=0.9 (found 0.8)"])
+    out = capsys.readouterr().out
+    assert "-m pip install -c constraints.txt 'jupyterlab>=4.4,<5' 'anywidget>=0.9'" in out
+    environment.offer_small(["torch >=2.11,<3", "jupyterlab >=4.4,<5"])
+    assert capsys.readouterr().out == ""
+
+
+def test_what_arrives_is_one_line_with_sizes(capsys):
+    lines = ["Collecting torch\n", "  Downloading torch-2.13.0-cp311-x86.whl (190.2 MB)\n"]
+    lines += [
+        "Using cached https://a.org/b/numpy-2.4-cp311.whl (900 kB)\n",
+        "Installing collected packages\n",
+    ]
+    assert list(environment.shown(lines)) == lines
+    out = capsys.readouterr().out
+    assert "\n" not in out and "next: torch, 190.2 MB" in out and "2 packages, 191 MB; installing" in out
+
+
+def test_ctrl_c_during_the_set_up_leaves_a_sentence(course, machine, monkeypatch, capsys):
+    machine.pip_fails = KeyboardInterrupt()
+    assert commands.run_command(["lab"]) == 130
+    err = capsys.readouterr().err
+    assert err.count("\n") == 2 and "same command" in err and not is_ready("lab")
 
 
 # ---- environments that the course didn't create

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from course_lib import __version__
 from course_lib.runtime import program_name
 from tools.cli import (
-    INTERRUPTED,
     agenda_command,
     bench_command,
     build_command,
@@ -84,14 +83,8 @@ def run_command(argv: list[str]) -> int:
         args.refuse(f"unrecognized arguments: {' '.join(extra)}")
 
     def run() -> int:
-        try:
-            if args.stage:
-                ensure(args.stage, argv)
-        except KeyboardInterrupt:
-            print(
-                "\nStopped before the set-up was complete. The same command starts it again.", file=sys.stderr
-            )
-            return INTERRUPTED
+        if args.stage:
+            ensure(args.stage, argv)
         return args.run(args)
 
     return exit_code(run)

@@ -293,13 +293,6 @@ def test_what_arrives_is_one_line_with_sizes(capsys):
     assert "\n" not in out and "next: torch, 190.2 MB" in out and "2 packages, 191 MB; installing" in out
 
 
-def test_ctrl_c_during_the_set_up_leaves_a_sentence(course, machine, monkeypatch, capsys):
-    machine.pip_fails = KeyboardInterrupt()
-    assert commands.run_command(["lab"]) == 130
-    err = capsys.readouterr().err
-    assert err.count("\n") == 2 and "same command" in err and not is_ready("lab")
-
-
 # ---- environments that the course didn't create
 
 

@@ -18,6 +18,7 @@ from torch import nn
 
 from course_lib.formatting import counted
 from course_lib.models.config import Config
+from course_lib.models.own_file import own_transformer
 from course_lib.models.registry import build, make_config, n_parameters, system
 from course_lib.runtime import device as usual_device
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
@@ -42,7 +43,7 @@ class Job:
     """What to train, and how.
 
     `quick` trains on a quarter of the tokens, for a CPU (`recipe.py`). `n_steps` makes the whole run
-    shorter or longer.
+    shorter or longer. With a `model_file`, the class Transformer of that Python file is trained.
     """
 
     system: str
@@ -50,6 +51,7 @@ class Job:
     seed: int = 0
     folder: str | None = None
     device: str | None = None
+    model_file: str | None = None
     n_steps: int | None = None
     quick: bool = False
     restart: bool = False  # start again instead of resuming the run in the folder
@@ -96,8 +98,13 @@ def run_job(
     data = (data or toy_data()).to(processes.device)
     torch.manual_seed(job.seed)
     config, recipe = config_for(job, data), make_recipe(job, data)
-    model = build(job.system, config).to(processes.device)
     about = describe(job.system, config, recipe, data, command=command or repr(job))
+    if job.model_file:
+        model = own_transformer(job.model_file, config).to(processes.device)
+        own = {"own_file": Path(job.model_file).name}
+        about |= own | {"objective": own}  # so that a run of the library's model isn't resumed with it
+    else:
+        model = build(job.system, config).to(processes.device)
     folder = RunFolder(job.folder, about, restart=job.restart) if job.folder else None
     processes.check_same("the run", about | {"machine": "", "command": ""})
     if processes.is_main:

@@ -57,6 +57,8 @@ def add(commands) -> None:
         metavar="SYSTEM",
         help="the name of the system; --list shows them all",
     )
+    model = "train the class Transformer of this Python file (lesson 14) instead of the library's"
+    parser.add_argument("--model", type=path_name, dest="model_file", metavar="FILE", help=model)
     parser.add_argument("--list", action="store_true", help="list the systems that can be trained")
     parser.add_argument("--all", action="store_true", help="with --list: those of the museum, too")
     corpus = "training corpus: toy (default), multi30k, a tab-separated file, or a folder of aligned files"
@@ -88,6 +90,8 @@ def train(args: argparse.Namespace) -> int:
     if args.list:
         print(systems_by_kind(args.all))
         return 0
+    if args.system is None and args.model_file:
+        args.system = "transformer"
     if args.system is None:
         args.refuse("expected the name of a system; --list shows them all")
     refuse_ignored(args)
@@ -101,6 +105,8 @@ def train(args: argparse.Namespace) -> int:
     from tools.train_system import train_system
 
     options = {name: value for name, value in vars(args).items() if value is not None}
+    if args.model_file:
+        options["model_file"] = str(args.model_file)
     job_options = {name: value for name, value in options.items() if name in Job.__dataclass_fields__}
     recipe = {name: options[name] for name in RECIPE_OPTIONS if name in options}
     command = f"python3 -m course_lib {shlex.join(args.argv)}"
@@ -118,7 +124,7 @@ def train(args: argparse.Namespace) -> int:
     except (ValueError, FileNotFoundError) as error:  # an impossible request, or a missing corpus
         raise CommandError(str(error)) from error
     if os.environ.get("RANK", "0") == "0":  # under torchrun only the first process prints
-        print_line("\n".join(closing_lines(outcome, args.system)))
+        print_line("\n".join(closing_lines(outcome, args.system, args.model_file)))
     return {"stopped": INTERRUPTED, "diverged": 1}.get(outcome.result.ended, 0)
 
 
@@ -128,6 +134,10 @@ def refuse_ignored(args: argparse.Namespace) -> None:
 
     if args.all:
         args.refuse("--all can only be used with --list")
+    if args.model_file and args.system != "transformer":
+        args.refuse(
+            f"--model trains a Transformer, so expected no SYSTEM or transformer, but got {args.system}"
+        )
     if args.multi30k and not args.data.startswith("multi30k"):
         args.refuse("--multi30k can only be used with --data multi30k")
     if system(args.system).counts:
@@ -141,7 +151,8 @@ def default_folder(args: argparse.Namespace) -> Path:
     """runs/toy_bahdanau_0, runs/multi30k-de-en_transformer_1; --scale and --quick become part of the name."""
     data = args.data if args.data in CORPORA else Path(os.path.realpath(args.data)).name.partition(".")[0]
     languages = (args.src or "de", args.tgt or "en") if args.data == "multi30k" else (args.src, args.tgt)
-    parts = ["-".join([data, *filter(None, languages)]), args.system, args.scale, args.quick and "quick"]
+    system = args.model_file.stem if args.model_file else args.system
+    parts = ["-".join([data, *filter(None, languages)]), system, args.scale, args.quick and "quick"]
     return Path("runs", "_".join([*filter(None, parts), str(args.seed)]))
 
 
@@ -193,7 +204,7 @@ def event_writer(args: argparse.Namespace, folder: Path):
     return SummaryWriter(folder)
 
 
-def closing_lines(outcome, name: str) -> list[str]:
+def closing_lines(outcome, name: str, model_file: Path | None = None) -> list[str]:
     """How the run behind a `TrainedSystem` ended, and what to do next."""
     from course_lib.formatting import counted
     from course_lib.models.registry import system
@@ -217,4 +228,6 @@ def closing_lines(outcome, name: str) -> list[str]:
         lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
     usage = {"translator": 'translate --checkpoint "{}" "..."', "language model": 'sample --checkpoint "{}"'}
     command = usage.get(kind, 'evaluate --checkpoint "{}"').format(outcome.saved)
+    if model_file:
+        command = command.replace("--checkpoint", f'--model "{model_file}" --checkpoint')
     return [*lines, f"To try them: {program_name()} {command}"]

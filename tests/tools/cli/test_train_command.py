@@ -361,3 +361,28 @@ def test_validation_files_are_used_if_there_are_any(train, own_corpus, tmp_path,
     assert train("gru_lm", "--data", "few.tsv") == 1
     err = capsys.readouterr().err
     assert "few.tsv" in err and "19" in err and "20" in err
+
+
+# ---- a model of your own
+
+REFERENCE = PROJECT_ROOT / "lessons" / "l14_the_transformer" / "reference_transformer.py"
+
+
+def test_a_file_with_a_transformer_is_trained_like_the_librarys(train, capsys):
+    words = ["--steps", "2", "--tokens-per-batch", "64"]
+    assert train("--model", str(REFERENCE), *words) == 0
+    folder = "runs/toy_reference_transformer_tiny_0"
+    assert f'--model "{REFERENCE}" --checkpoint "{folder}/best.safetensors"' in capsys.readouterr().out
+    assert read_about(f"{folder}/best.safetensors")["own_file"] == "reference_transformer.py"
+    assert (
+        main(["translate", "--device", "cpu", "--model", str(REFERENCE), "--checkpoint", folder, "the cat"])
+        == 0
+    )
+    assert train("--model", str(REFERENCE), *words) == 0 and "Resumed" in capsys.readouterr().out
+    assert train("transformer", *words, "--folder", folder) == 1
+    assert "different objective" in capsys.readouterr().err
+    assert train("--model", "nowhere.py", *words) == 1
+    assert "nowhere.py, but there is none" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        train("seq2seq", "--model", str(REFERENCE))
+    assert stopped.value.code == 2

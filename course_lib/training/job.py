@@ -153,5 +153,6 @@ def make_recipe(job: Job, data: TrainingData) -> Recipe:
         epochs = Epochs(data.train, tokens_per_batch=tokens, seed=0, lengths=lengths, over_long="leave out")
         n_batches = epochs.n_batches
     recipe = usual_recipe(job.system, scale=job.scale, n_batches=n_batches, seed=job.seed, on_gpu=on_gpu)
-    recipe = replace(recipe, **changes)
+    own = {"precision": "float32"} if job.model_file else {}  # a learner's code needn't know of any other
+    recipe = replace(recipe, **own | changes)
     return recipe if job.n_steps is None else recipe.in_steps(job.n_steps)

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cycler import cycler
-from matplotlib import rcParams
-from matplotlib.colors import LinearSegmentedColormap
-
-if TYPE_CHECKING:  # slow to import
+if TYPE_CHECKING:  # slow to import, and a machine that only trains has none
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
 # Each colour has one meaning in the whole course: query and asking; keys and what is asked (memory); values
@@ -44,10 +41,19 @@ def palette(theme: int) -> str:
     return "".join(f"--{name}:{colours[theme]};" for name, colours in PALETTE.items())
 
 
-WEIGHTS = LinearSegmentedColormap.from_list("weights", [PAPER, "#C6DCEC", "#5BA3CF", BLUE, "#08335A"])
-SCORES = LinearSegmentedColormap.from_list(
-    "scores", ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"]
-)
+RAMPS = {  # the colours of matplotlib's maps `theme.WEIGHTS` and `theme.SCORES`
+    "WEIGHTS": [PAPER, "#C6DCEC", "#5BA3CF", BLUE, "#08335A"],
+    "SCORES": ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"],
+}
+
+
+def __getattr__(name: str) -> LinearSegmentedColormap:
+    if name not in RAMPS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name.lower(), RAMPS[name])
+
 
 DARK_PAGE = ':is(body[data-jp-theme-light="false"], html[data-theme="dark"])'  # JupyterLab, reading edition
 
@@ -89,7 +95,6 @@ STYLE = {
     "axes.grid": False,
     "grid.color": HAIRLINE,
     "grid.linewidth": 0.6,
-    "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, YELLOW, PINK, SKY]),
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib: the same picture on every machine
     "font.size": 10,
@@ -110,7 +115,11 @@ STYLE = {
 
 def use() -> None:
     """Use the style for everything that matplotlib draws from now on."""
+    from cycler import cycler
+    from matplotlib import rcParams
+
     rcParams.update(STYLE)
+    rcParams["axes.prop_cycle"] = cycler(color=[BLUE, ORANGE, GREEN, YELLOW, PINK, SKY])
 
 
 def figure(width: float = 7.0, height: float = 3.0) -> Figure:

@@ -16,9 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.axis import Axis
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course_lib import theme
 from course_lib.formatting import significant
@@ -26,6 +23,8 @@ from course_lib.views.static_image import StaticImage, fit, to_array
 
 if TYPE_CHECKING:  # slow to import
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
 
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PINK, theme.YELLOW, theme.SKY)
 MARKERS = "osD^vP"  # tell the curves apart without colour
@@ -154,6 +153,8 @@ def add_marker(axes: Axes) -> Line2D:
 
 def format_log_ticks(*axes: Axis) -> None:
     """Label log axes 0.01, 1, 100 instead of powers of ten, without minor ticks."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
     for axis in axes:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(NullLocator())

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import torch
 
+import tests.double_it  # noqa: F401  (an exercise of the tests' own)
+
 PACKAGES_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
 QUICK_SYSTEMS = {"bahdanau", "transformer", "gru_lm", "transformer_lm"}
 ROOT = Path(__file__).parent

@@ -2,8 +2,8 @@
 
 In strict mode, for graders, an attempt that isn't passed raises an error.
 
->>> check("double_it", lambda numbers: numbers ** 2).slip
-'squares'
+>>> check("exact_match", lambda translations, references: 0.75).slip
+'worked-example'
 """
 
 from __future__ import annotations

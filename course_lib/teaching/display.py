@@ -1,6 +1,6 @@
 """The small HTML card of verdicts and progress: a coloured bar, an icon, a word.
 
-    >>> card(theme.GREEN, "✓", "Passed", "`double_it`", prose("Same numbers as the reference."))
+    >>> card(theme.GREEN, "✓", "Passed", "`exact_match`", prose("Same numbers as the reference."))
     '<div style=...'
 
 Colours come from JupyterLab's own variables, so a card follows the light and the dark theme; elsewhere it

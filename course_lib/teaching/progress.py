@@ -1,6 +1,6 @@
 """What a learner has done so far: stored on this machine, in one file, and nowhere else.
 
-    >>> record({"kind": "exercise", "lesson": "start_here", "name": "double_it", "status": "passed"})
+    >>> record({"kind": "exercise", "lesson": "start_here", "name": "exact_match", "status": "passed"})
     >>> read().lesson("start_here").counts
     ('exercises 1 of 1',)
 

@@ -17,6 +17,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from course_lib import runtime, theme
 from course_lib.views.svg import box, colour, number, tag
 
@@ -81,7 +83,9 @@ class Picture:
         paper = Image.new("RGB", drawn.size, theme.PAPER)
         paper.paste(drawn, mask=drawn.getchannel("A"))
         stream = io.BytesIO()
-        paper.quantize(128, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+        few = Image.new("P", (1, 1))  # the palette first: a small spot of a colour mustn't become another one
+        few.putpalette(_shades() + paper.quantize(128).getpalette()[: 3 * 128])
+        paper.quantize(palette=few, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
         return stream.getvalue()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
@@ -92,6 +96,17 @@ class Picture:
         for_site = {"svg": BUTTON.sub("<g", self.svg)} if len(self.svg) < LARGEST else {}
         for_site |= {"narrow": BUTTON.sub("<g", self.narrow.svg)} if self.narrow else {}
         return data, {"image/png": sizes, "needs_background": "light", **for_site}
+
+
+def _shades() -> list[int]:
+    """Red, green and blue of each colour of the palette, on paper and half transparent, too."""
+    light = [
+        np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) for colour, _ in theme.PALETTE.values()
+    ]
+    mixed = [
+        paint * part + light[0] * (1 - part) for paint in light for part in (1, 0.8, 0.6, 0.45, 0.3, 0.15)
+    ]
+    return np.concatenate(mixed).round().astype(int).tolist()
 
 
 def _without_data(svg: str) -> str:

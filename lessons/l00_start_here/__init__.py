@@ -4,8 +4,9 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "AttentionLines": "attention_lines",
-    "LONG_SENTENCE": "long_sentences",
     "SoftmaxDial": "softmax_dial",
-    "percent_correct": "long_sentences",
+    "count_live": "long_sentences",
+    "recorded_runs": "four_translators",
+    "translate_with_all": "four_translators",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -32,11 +32,12 @@ from course_lib.views.svg import belongs, bend, box, choice, group, note, path, 
 from course_lib.views.words import BLANK, links, mistakes, spread, text_rows, verdict, with_blanks, word_row
 
 SYSTEMS = {
-    "rnn_encoder_decoder": "2014, one vector",
-    "seq2seq": "2014, one vector",
-    "bahdanau": "2015, attention",
-    "transformer": "2017, attention",
+    "rnn_encoder_decoder": "one vector",
+    "seq2seq": "one vector",
+    "bahdanau": "attention",
+    "transformer": "attention",
 }
+SHUFFLED = ("bahdanau", "seq2seq", "transformer", "rnn_encoder_decoder")  # translator 1, 2, … before the bet
 LINES = {
     "bahdanau": "The lines are its attention weights from 0.02 on: the thicker, the larger.",
     "transformer": "The lines are its last layer's attention weights from 0.02 on, averaged over 4 heads.",
@@ -155,7 +156,8 @@ def draw_table(facts: Facts) -> Iterable[str]:
         y, chosen, (wrong, missing) = TABLE + ROW * i, name == facts["system"], facts["marks"][name]
         row = box(LEFT, y, RIGHT - LEFT, ROW - 4, "wash" if chosen else "paper")
         row += word(NAMES, y + 16, name, SIZE, anchor="start", bold=chosen)
-        row += word(NAMES, y + 31, what, 11, "soft", "start")
+        was = f"translator {SHUFFLED.index(name) + 1}, {what}"
+        row += word(NAMES, y + 31, was, 11, "soft", "start")
         shown = text_rows(WORDS, y + 16, facts["translations"][name], 440, SIZE, wrong=wrong, missing=missing)
         judged = "accent" if facts["mistakes"][name] else "soft"
         row += shown[0] + word(RIGHT - 10, y + 16, verdict(wrong, missing), SIZE, judged, "end", bold=chosen)
@@ -164,12 +166,12 @@ def draw_table(facts: Facts) -> Iterable[str]:
 
 class AttentionLines(Explorable):
     title = "A sentence grows"
-    question = "Let the sentence grow, and choose a system. Which one makes the first mistake?"
+    question = "Let the sentence grow. Then choose a system: how does it get from English to French?"
     size = (760, TABLE + ROW * len(SYSTEMS) + 6)
-    clauses = Integer("clauses", 1, N_CLAUSES, N_CLAUSES)
+    clauses = Integer("clauses", 1, N_CLAUSES, 1)
     system = Choice("system", tuple(SYSTEMS), "seq2seq", buttons=True)
     play = "clauses"
-    presets = {"one clause": {"clauses": 1}, "attention": {"system": "bahdanau"}}
+    presets = {"attention": {"system": "bahdanau"}}
     goals = {
         "first": "Find the first mistake: grow the sentence, and show the system",
         "holds": "Show the longest sentence that rnn_encoder_decoder still gets right",
@@ -204,7 +206,7 @@ class AttentionLines(Explorable):
         yield from draw_bridge(facts, english, french)
         yield word_row([*facts["source"], END], english, ENGLISH, SIZE, name="english")
         lit = [i for i, (_, mistake) in enumerate(parts) if mistake]
-        yield word_row(row, places, FRENCH, SIZE, name="french", marked=lit)
+        yield word_row(row, places, FRENCH, SIZE, name="french", marked=lit, bold=lit[:1])
         meant = IN_ENGLISH.get((facts["system"], facts["clauses"]))
         below = f"It says: *{meant}*" if meant else (LINES | VECTORS)[facts["system"]]
         yield word(LEFT, FRENCH + 24, below, SIZE, "soft", "start")

@@ -8,10 +8,9 @@ from itertools import pairwise
 from course_lib.views.picture import WIDTH, Picture
 from course_lib.views.svg import belongs, box, group, line, width_of, word
 from course_lib.views.words import mistakes, verdict
-from lessons.l00_start_here.attention_lines import IN_ENGLISH, N_CLAUSES, growing, translate
+from lessons.l00_start_here.attention_lines import IN_ENGLISH, N_CLAUSES, SHUFFLED, growing, translate
 
 PARTS = ("",)
-SHUFFLED = ("bahdanau", "seq2seq", "transformer", "rnn_encoder_decoder")  # the lesson asks which is which
 GLOSSED = ("seq2seq", 3)  # a translation that is put back into English
 LEFT, TOP, COLUMN, GAP, ROW = 196, 84, 134, 12, 15  # pixels: of the columns; between them; of a row of words
 SIZE, BAR = 11, 7

@@ -1,7 +1,7 @@
 """The first explorable of the course: the softmax of three scores, with a multiplier to turn.
 
 >>> compute(multiplier=1.0)["probabilities"].round(2)
-array([0.51, 0.31, 0.19])
+array([0.67, 0.24, 0.09])
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from course_lib.explore.raster.base import Axes, Facts, Number, Panel, RasterExp
 from course_lib.formatting import fixed
 
 WORDS = ("cat", "water", "drank")
-SCORES = np.array([1.0, 0.5, 0.0])
-LARGEST = 8.0  # multiplier
+SCORES = np.array([2.0, 1.0, 0.0])
+LARGEST = 4.0  # multiplier
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -31,7 +31,7 @@ def compute(*, multiplier: float) -> Facts:
 
 
 def draw_scores(axes: Axes) -> Show:
-    bars = Bars(axes, WORDS, high=LARGEST, colour=theme.ORANGE, digits=1, size=11.5)
+    bars = Bars(axes, WORDS, high=LARGEST * SCORES[0], colour=theme.ORANGE, digits=1, size=11.5)
     axes.set_yticks((0, 2, 4, 6, 8))
     _add_grid(axes)
     return lambda facts: bars.show(facts["scores"])

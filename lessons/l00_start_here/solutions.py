@@ -1,10 +1,9 @@
 """The solution of lesson 00: its notebook shows it, and the check compares answers with it."""
 
-import torch  # noqa: F401  (the mistakes use it)
 
-
-def double_it(numbers):
-    """Return a new tensor with every number of the tensor `numbers` doubled."""
+def exact_match(translations, references):
+    """Return the fraction of translations that are equal to their reference."""
     # solution
-    return 2 * numbers
+    right = [t == r for t, r in zip(translations, references, strict=True)]
+    return sum(right) / len(right)
     # end solution

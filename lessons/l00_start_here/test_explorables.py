@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from course_lib.models.inference import eval_mode
+from course_lib.teaching.questions.question import questions
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from course_lib.views.words import fits
@@ -19,7 +20,7 @@ from tests.lesson_claims import all_splits
 
 DERIVED = {
     "AttentionLines": lambda facts: {
-        "years, heads, numbers shown": [2014, 2015, 2017, 4, attention_lines.N_CELLS],
+        "translators, heads, numbers shown": [1, 2, 3, 4, attention_lines.N_CELLS],
         "size of the vector": 0 if facts["vector"] is None else len(facts["vector"]),
     }
 }
@@ -80,6 +81,16 @@ def test_where_the_goals_of_the_growing_sentence_are():
     assert reached("crossing") == {name: [1, 2, 3, 4] for name in LINES}
 
 
+def test_the_bet_names_the_first_to_break_and_opens_before_anything_breaks():
+    asked, opened = questions("00")["translator-2"], AttentionLines().facts
+    right, first = (
+        asked.options[asked.right[0]].text,
+        min(opened["first_mistakes"], key=opened["first_mistakes"].get),
+    )
+    assert opened["clauses"] == 1 and not any(opened["mistakes"].values())
+    assert right == f"`{first}`" and asked.preset is None and attention_lines.SHUFFLED.index(first) == 1
+
+
 @pytest.mark.parametrize("multiplier", [0.0, 0.7, 1.0, 8.0])
 def test_the_probabilities_are_those_of_torch(multiplier):
     expected = torch.softmax(torch.tensor(SCORES) * multiplier, dim=0)
@@ -91,8 +102,8 @@ def test_the_softmax_never_overflows(size):
     assert softmax(np.array([[size, -size, 0.0, size]])).tolist() == [[0.5, 0.0, 0.0, 0.5]]
 
 
-def test_times_eight_brings_the_largest_probability_close_to_one():
-    asked, _, before, after = open_question("00", "times-eight", SoftmaxDial)
-    assert asked.right == [1], "close to 1: neither the same nor eight times as large"
-    assert before["multiplier"] == 1 and before["scores"].tolist() == [1.0, 0.5, 0.0]
-    assert after["multiplier"] == 8 and after["probabilities"].max() > 0.97
+def test_times_four_brings_the_largest_probability_close_to_one():
+    asked, _, before, after = open_question("00", "times-four", SoftmaxDial)
+    assert asked.right == [2], "close to 1"
+    assert before["multiplier"] == 1 and before["scores"].tolist() == [2.0, 1.0, 0.0]
+    assert after["multiplier"] == 4 and after["probabilities"].max() > 0.97

@@ -75,13 +75,14 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
         if cell["course"]["kind"] in {"setup", "picture", "predict", "quiz", "see", "estimate", "explain"}:
             photograph(lab.cell(cell["index"]), f"{theme[11:].lower()}-{cell['index']:02}")
     if name.startswith("08"):
+        an_explanation_is_compared_with_a_model_answer(lab)
         a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph)
         a_picture_is_taken_hold_of(lab, photograph)
         quiz_answers_wrong_and_right_get_their_reasons(lab, photograph)
         a_wrong_solution_is_told_why(lab, photograph)
         code_and_cards_have_one_width(lab)
     if name.startswith("00"):
-        an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph)
+        an_estimate_and_a_goal_are_kept(lab, photograph)
         a_step_after_the_other_is_played(lab)
     if name.startswith("14"):
         a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph)
@@ -218,7 +219,7 @@ def a_picture_is_taken_hold_of(lab, photograph) -> None:
     cell.get_by_role("button", name="Show the answer").click()
     cell.get_by_role("button", name="Reset", exact=True).click()
     stage, query = cell.locator(".course-stage"), cell.get_by_role("slider", name="query")
-    expect(query).to_have_attribute("aria-valuetext", "1.00, 0.50")
+    expect(query).to_have_attribute("aria-valuetext", "1.00, 0.00")
     query.scroll_into_view_if_needed()
     spot = query.bounding_box()
     x, y = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
@@ -230,12 +231,12 @@ def a_picture_is_taken_hold_of(lab, photograph) -> None:
             photograph(cell, "dragging")
     page.mouse.move(x - 900, y)
     page.mouse.up()
-    expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-1\.30, "))
+    expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-4\.00, "))
     photograph(cell, "dragged")
     query.focus()
     page.keyboard.press("ArrowRight")
-    expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-1\.25, "))
-    expect(stage.locator("svg")).to_have_attribute("aria-label", re.compile("sweet -1.25"))
+    expect(query).to_have_attribute("aria-valuetext", re.compile(r"^-3\.90, "))
+    expect(stage.locator("svg")).to_have_attribute("aria-label", re.compile("sweet -3.9"))
     stage.locator("[data-of=soup] circle").first.hover()
     expect(stage.locator(".course-tip")).to_contain_text("soup: attention weight")
     photograph(cell, "pointed")
@@ -247,8 +248,8 @@ def a_picture_is_taken_hold_of(lab, photograph) -> None:
 
 
 def a_step_after_the_other_is_played(lab) -> None:
-    cell = lab.cell(lab.indices_of("explore")[0])
-    cell.get_by_role("button", name="Reset", exact=True).click()
+    cell = lab.cell(lab.indices_of("predict")[0])
+    cell.get_by_role("button", name="Show the answer").click()
     picture, button = cell.locator(".course-stage svg"), cell.get_by_role("button", name=re.compile("Play"))
     first = picture.get_attribute("aria-label")
     button.press("Enter")
@@ -305,7 +306,15 @@ def code_and_cards_have_one_width(lab) -> None:
     lab.page.set_viewport_size(usual)
 
 
-def an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph) -> None:
+def an_explanation_is_compared_with_a_model_answer(lab) -> None:
+    explanation = lab.cell(lab.indices_of("explain")[0])
+    explanation.get_by_label("Your explanation").fill("A larger rate makes up for a larger divisor.")
+    explanation.get_by_role("button", name="Compare with a model answer").click()
+    explanation.get_by_role("checkbox").first.check()
+    assert "explanations 1" in report(lab)
+
+
+def an_estimate_and_a_goal_are_kept(lab, photograph) -> None:
     estimate = lab.cell(lab.indices_of("estimate")[0])
     estimate.get_by_label("Your answer").fill("1,000")
     estimate.get_by_role("button", name="Submit my").click()
@@ -313,18 +322,16 @@ def an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph) -> None:
     estimate.get_by_label("Your answer").fill("25")
     estimate.get_by_role("button", name="Submit my").click()
     expect(estimate).to_contain_text("Within 2 ×")
-    explanation = lab.cell(lab.indices_of("explain")[0])
-    explanation.get_by_label("Your explanation").fill("The word alone does not decide it.")
-    explanation.get_by_role("button", name="Compare with a model answer").click()
-    explanation.get_by_role("checkbox").first.check()
-    dial = lab.cell(lab.indices_of("predict")[0])
+    expect(estimate.get_by_role("img", name=re.compile("translated 248 of 248"))).to_be_visible()
+    photograph(estimate, "counted")
+    dial = lab.cell(lab.indices_of("predict")[2])
     dial.get_by_role("button", name="Show the answer").click()
     dial.locator(".widget-slider .noUi-handle").first.focus()
     lab.page.keyboard.press("Home")  # all the way to 0: three equal weights
     expect(dial.get_by_role("listitem").filter(has_text="✓")).to_have_count(1)
     photograph(dial, "goal")
     counts = report(lab)
-    for counted in ("estimates within 2 × 1 of 1", "goals 1", "explanations 1"):
+    for counted in ("estimates within 2 × 1 of 1", "goals 1"):
         assert counted in counts
 
 

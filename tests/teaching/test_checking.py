@@ -104,7 +104,7 @@ def test_a_notebook_shows_a_strict_verdict_without_a_traceback(monkeypatch, tmp_
 def test_an_unknown_name_is_an_error_that_helps():
     with pytest.raises(ValueError, match=r"'doubel_it'.* 'double_it'\?"):
         check("doubel_it", your_turn)
-    with pytest.raises(ValueError, match=r"'xyz'.* double_it, "):
+    with pytest.raises(ValueError, match=r"'xyz'.* exact_match, "):
         check("xyz", your_turn)
 
 

@@ -486,7 +486,7 @@ print(judge(replace(find_exercise("double_it"), seconds=0.2), attempt).slip)
 
 def run_alone(source: str) -> subprocess.CompletedProcess:
     options = {"capture_output": True, "text": True, "cwd": PROJECT_ROOT, "timeout": 300}
-    return subprocess.run([sys.executable, "-c", source], **options)
+    return subprocess.run([sys.executable, "-c", f"import tests.double_it\n{source}"], **options)
 
 
 def test_while_no_thread_can_run_the_terminal_shows_the_line_and_what_to_do():

@@ -15,8 +15,8 @@ from lessons.l08_query_key_value import SoftDictionary
 FOR_COLAB = {WIDGET_VIEW: {"colab": {"custom_widget_manager": {"url": "an address"}}}}
 SHOWN = {  # with what each of them stores next to the live view
     "quiz": (lambda: quiz("06", "recall"), "text/html"),
-    "explanation": (lambda: explain("00", "why-look"), "text/html"),
-    "prediction": (lambda: predict("00", "times-eight", SoftmaxDial()), "text/html"),
+    "explanation": (lambda: explain("08", "why-the-order-flips"), "text/html"),
+    "prediction": (lambda: predict("00", "times-four", SoftmaxDial()), "text/html"),
     "estimate": (lambda: estimate("06", "diagonal"), "text/html"),
     "explorable": (SoftmaxDial, "image/png"),
     "picture to take hold of": (SoftDictionary, "text/html"),

@@ -447,6 +447,7 @@ def test_a_call_that_is_busy_in_c_is_given_up():
 # ---- strict mode
 
 STRICT = """
+import tests.double_it
 from course_lib.runtime import user_folder
 from course_lib.teaching import check, yours
 

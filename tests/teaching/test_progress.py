@@ -230,7 +230,7 @@ def test_a_lesson_is_complete_without_its_stretch_exercises_and_then_the_next_on
     assert not Progress(core[1:]).lesson(TOPIC).complete
     assert Progress(core).lesson(TOPIC).complete
     assert Progress(core).next_lesson.topic == "start_here"
-    assert Progress((exercise("double_it", lesson="start_here"),)).next_lesson.number == "01"
+    assert Progress((exercise("exact_match", lesson="start_here"),)).next_lesson.number == "01"
     finished = Progress(tuple(exercise(name, lesson=topic) for name, topic in exercise_topics().items()))
     assert finished.next_lesson is None and str(finished)
 
@@ -272,7 +272,7 @@ def test_events_that_this_version_does_not_know_are_kept_and_do_no_harm(odd):
 
 LEARNER = Progress(
     (
-        exercise("double_it", lesson="start_here"),
+        exercise("exact_match", lesson="start_here"),
         quiz("a", False, misconception="M10"),
         exercise("soft_lookup"),
     ),
@@ -309,5 +309,5 @@ def test_a_notebook_shows_the_card_and_running_the_cell_again_updates_it():
     data, _ = DisplayFormatter().format(progress_summary())
     assert data == {"text/plain": str(progress.read()), "text/html": Progress()._repr_html_()}
     assert not any(text in data["text/html"] for text in (" id=", "0x", "exercises 0"))
-    progress.record(exercise("double_it", lesson="start_here"))
+    progress.record(exercise("exact_match", lesson="start_here"))
     assert "exercises 1 of 1" in progress_summary()._repr_html_()

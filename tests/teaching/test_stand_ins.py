@@ -36,7 +36,7 @@ STUBS = stubs()
 
 def test_every_exercise_has_a_stub():
     files = {name for name in exercise_topics() if isinstance(find_exercise(name), FileExercise)}
-    assert STUBS.keys() == exercise_topics().keys() - files
+    assert STUBS.keys() == exercise_topics().keys() - files - {"double_it"}  # the tests' own
 
 
 @pytest.mark.parametrize("name", STUBS)

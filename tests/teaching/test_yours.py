@@ -486,6 +486,7 @@ def test_two_notebooks_at_once_lose_nothing(course_home):
 def test_in_a_notebook(course_home):
     """The cells of a real IPython session: source comes from the cell, also of the second definition."""
     cells = [
+        "import tests.double_it",
         "from course_lib.teaching import check, yours",
         "import torch as t",
         "def double_it(numbers):\n    return 3 * numbers",

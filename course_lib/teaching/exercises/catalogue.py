@@ -1,7 +1,7 @@
 """The exercises of the course, by name. Only the lesson with the exercise is loaded.
 
->>> list(find_exercise("double_it").inputs)
-['numbers']
+>>> list(find_exercise("exact_match").inputs)
+['translations', 'references']
 """
 
 from __future__ import annotations

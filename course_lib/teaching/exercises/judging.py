@@ -1,8 +1,8 @@
 """How an attempt is judged: its examination, in an ordinary session that it doesn't change.
 
 >>> from course_lib.teaching.exercises.catalogue import find_exercise
->>> judge(find_exercise("double_it"), lambda numbers: numbers**2).slip
-'squares'
+>>> judge(find_exercise("exact_match"), lambda translations, references: 0.75).slip
+'worked-example'
 """
 
 from __future__ import annotations

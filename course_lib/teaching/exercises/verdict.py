@@ -1,7 +1,7 @@
 """The result of a check, as the learner sees it.
 
-    >>> print(Verdict("double_it", "not tried", "Write your answer, then run both cells."))
-    ○ Not tried yet · double_it
+    >>> print(Verdict("exact_match", "not tried", "Write your answer, then run both cells."))
+    ○ Not tried yet · exact_match
     Write your answer, then run both cells.
 
 A verdict contains no time, address or id: the same attempt gives the same verdict, byte for byte.

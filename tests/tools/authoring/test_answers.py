@@ -19,7 +19,7 @@ from course_lib.teaching import estimate, predict
 
 figure = views.StaticImage(theme.figure(2, 1).subplots().figure, alt="A line.")
 print("drawn")
-predict("00", "times-eight", figure)
+predict("00", "times-four", figure)
 # %% kind="estimate" track="short"
 estimate("00", "how-typical", lambda: 22.6)
 """

@@ -82,7 +82,8 @@ def test_the_first_cell_is_the_stored_notebook_s_and_imports_nothing_slow_that_i
 
 def test_every_control_is_swept_from_end_to_end():
     kind = explorables.explorables()["SaturationLab"]
-    moves = list(islice(explorables.sweep(kind), 300))
+    n_moves = len(kind.controls) * max(len(control.values) for control in kind.controls)
+    moves = list(islice(explorables.sweep(kind), n_moves))
     for control in kind.controls:
         values = {value for name, value in moves if name == control.name}
         assert values == set(control.values) and len(values) > 1

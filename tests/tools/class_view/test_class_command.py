@@ -27,8 +27,8 @@ def files(folder) -> dict[str, bytes]:
 
 def test_a_learner_exports_and_the_instructor_sees_the_class(tmp_path, monkeypatch, capsys, write_export):
     monkeypatch.chdir(tmp_path)
-    progress.record(check("double_it"))
-    write_export("b", [check("double_it", "wrong")] * 2)
+    progress.record(check("exact_match"))
+    write_export("b", [check("exact_match", "wrong")] * 2)
     assert main(["progress", "--export", "class", "--name", "Ada"]) == 0
     printed = capsys.readouterr().out
     (path,) = set((tmp_path / "class").iterdir()) - {tmp_path / "class" / "progress-b.json"}
@@ -48,7 +48,7 @@ def test_a_learner_exports_and_the_instructor_sees_the_class(tmp_path, monkeypat
 @pytest.mark.parametrize("folder", ["exports/", f"new{os.sep}exports{os.sep}"])
 def test_a_path_that_ends_with_a_slash_is_a_folder(tmp_path, monkeypatch, folder):
     monkeypatch.chdir(tmp_path)
-    progress.record(check("double_it"))
+    progress.record(check("exact_match"))
     for _ in range(2):
         assert main(["progress", "--export", folder]) == 0
         (path,) = (tmp_path / folder).iterdir()
@@ -57,8 +57,8 @@ def test_a_path_that_ends_with_a_slash_is_a_folder(tmp_path, monkeypatch, folder
 
 def test_the_newest_export_of_a_learner_counts(tmp_path, capsys, write_export):
     new, old = "2026-11-15T09:30:00+00:00", "2026-11-15T10:00:00+01:00"  # the time zones differ
-    write_export("a", [check("double_it")], "1.json", exported=new, name="new")
-    write_export("a", [check("double_it")] * 2, "2.json", exported=old, name="old")
+    write_export("a", [check("exact_match")], "1.json", exported=new, name="new")
+    write_export("a", [check("exact_match")] * 2, "2.json", exported=old, name="old")
     assert main(["progress", "--class", str(tmp_path / "class")]) == 0
     assert "Learners: 1." in (printed := capsys.readouterr().out) and "1." in printed.splitlines()[0][-2:]
     table = (tmp_path / "class" / TABLE).read_text(encoding="utf-8-sig")
@@ -69,7 +69,7 @@ def test_the_newest_export_of_a_learner_counts(tmp_path, capsys, write_export):
     "content", ["notes", '{"format": "other"}', '{"format": "attention-course progress"']
 )
 def test_a_file_that_is_no_export_is_named_and_nothing_is_written(tmp_path, capsys, write_export, content):
-    write_export("a", [check("double_it")])
+    write_export("a", [check("exact_match")])
     write_export("b", version=99)
     (tmp_path / "class" / "foreign.json").write_text(content)
     before = files(tmp_path)
@@ -81,7 +81,7 @@ def test_a_file_that_is_no_export_is_named_and_nothing_is_written(tmp_path, caps
 
 @pytest.mark.parametrize("name", [PAGE, TABLE])
 def test_a_file_that_someone_else_wrote_is_not_replaced(tmp_path, capsys, write_export, name):
-    write_export("a", [check("double_it")])
+    write_export("a", [check("exact_match")])
     (tmp_path / "class" / name).write_text("precious")
     before = files(tmp_path)
     assert main(["progress", "--class", str(tmp_path / "class")]) == 1
@@ -102,7 +102,7 @@ def test_a_missing_folder_and_one_without_exports(tmp_path, capsys):
 )
 def test_arguments_that_contradict_each_other_are_rejected(tmp_path, monkeypatch, capsys, words):
     monkeypatch.chdir(tmp_path)
-    progress.record(check("double_it"))
+    progress.record(check("exact_match"))
     before = files(tmp_path)
     with pytest.raises(SystemExit) as stopped:
         main(["progress", *words.split()])
@@ -112,7 +112,7 @@ def test_arguments_that_contradict_each_other_are_rejected(tmp_path, monkeypatch
 
 @pytest.mark.slow
 def test_exporting_and_showing_a_class_need_neither_torch_nor_matplotlib(tmp_path, write_export):
-    progress.record(check("double_it"))
+    progress.record(check("exact_match"))
     write_export("a")
     program = f"""
 import sys

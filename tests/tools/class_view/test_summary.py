@@ -117,19 +117,19 @@ def test_the_state_of_a_learner_at_a_checkpoint(events, track, state):
 @pytest.mark.parametrize(
     ("events", "track", "name"),
     [
-        ([], "full", "double_it"),
-        ([check("double_it")], "full", "count_next"),
-        ([check("double_it")], "short", "read_sequence"),
-        ([wrong("double_it"), opened("masks")], "full", "masked_attention"),
+        ([], "full", "exact_match"),
+        ([check("exact_match")], "full", "count_next"),
+        ([check("exact_match")], "short", "read_sequence"),
+        ([wrong("exact_match"), opened("masks")], "full", "masked_attention"),
         ([opened("masks"), check("masked_attention"), opened("masks")], "full", "training_mask"),
         ([check("wire_memory")], "full", "half_life"),  # the exercise between them is for fast learners
         ([wrong("product_of_jacobians")], "full", "product_of_jacobians"),
-        ([check("half_life"), opened("start_here"), check("double_it")], "full", "count_next"),
+        ([check("half_life"), opened("start_here"), check("exact_match")], "full", "count_next"),
         ([check(LAST)], "full", None),
         (
             [{"kind": "exercise", "lesson": "masks", "name": "removed", "status": "passed"}],
             "full",
-            "double_it",
+            "exact_match",
         ),
     ],
 )
@@ -206,7 +206,7 @@ FIRST_SIGN = re.compile(r'[\s"\u200b]*[=+\-@\uff1d\uff0b\uff0d\uff20]')
 
 
 def test_what_learners_wrote_is_escaped_and_names_are_folded_away():
-    learner = export([*[wrong("double_it")] * 2], name=NASTY)
+    learner = export([*[wrong("exact_match")] * 2], name=NASTY)
     page = class_page(ClassSummary((learner_of(learner),)))
     assert "<script" not in page and page.count("&lt;script&gt;") == 2
     unfolded = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
@@ -214,11 +214,10 @@ def test_what_learners_wrote_is_escaped_and_names_are_folded_away():
 
 
 def test_the_page_shows_every_count_of_an_opened_lesson():
-    whole = group(
-        [check("double_it")], [*[wrong("double_it")] * 2], [opened("start_here"), wrong("double_it")], []
-    )
+    one = wrong("exact_match")
+    whole = group([check("exact_match")], [one, one], [opened("start_here"), one], [])
     page = class_page(whole)
-    row = re.search(r"<tr[^>]*><th scope=\"row\"><code>double_<wbr>it</code>.*?</tr>", page, re.DOTALL)[0]
+    row = re.search(r"<tr[^>]*><th scope=\"row\"><code>exact_<wbr>match</code>.*?</tr>", page, re.DOTALL)[0]
     assert re.findall(r"<td>(\d+)</td>", row) == ["1", "1", "1", "1", "3"]
     assert "count_<wbr>next" not in page.split("All checkpoints")[1].split("Learners")[0]
     short = ClassSummary((*whole.learners, learner_of(export([], track="short"))))
@@ -226,15 +225,16 @@ def test_the_page_shows_every_count_of_an_opened_lesson():
 
 
 def test_the_table_has_a_row_for_each_learner_and_checkpoint():
-    rows = list(csv.DictReader(io.StringIO(csv_table(group([check("double_it")], [wrong("double_it")] * 2)))))
+    table = csv_table(group([check("exact_match")], [wrong("exact_match")] * 2))
+    rows = list(csv.DictReader(io.StringIO(table)))
     assert tuple(rows[0]) == HEADER and len(rows) == 2 * len(checkpoints())
     shown = [
         (row["learner"], row["state"], row["failed_checks"])
         for row in rows
-        if row["checkpoint"] == "double_it"
+        if row["checkpoint"] == "exact_match"
     ]
     assert shown == [("0", DONE, "0"), ("1", STUCK, "2")]
-    assert [row["checkpoint"] for row in rows if row["works_here"] == "yes"] == ["count_next", "double_it"]
+    assert [row["checkpoint"] for row in rows if row["works_here"] == "yes"] == ["count_next", "exact_match"]
     assert [row["checkpoint"] for row in rows[: len(checkpoints())]] == [
         checkpoint.name for checkpoint in checkpoints()
     ]

@@ -17,11 +17,11 @@ from tools.bench.explorables import explorables
 from tools.site import sweeps
 from tools.site.sweeps import find_explorable, main_control, spread, states_of, sweep_html
 
-PREDICTION = 'predict("00", "times-eight", SoftmaxDial())'
+PREDICTION = 'predict("00", "times-four", SoftmaxDial())'
 
 
 def test_the_explorable_is_found_in_the_last_line():
-    assert find_explorable(f"x = 1\n{PREDICTION}") == (SoftmaxDial, questions("00")["times-eight"])
+    assert find_explorable(f"x = 1\n{PREDICTION}") == (SoftmaxDial, questions("00")["times-four"])
     assert find_explorable("AttentionLines()") == (AttentionLines, None)
     for other in (
         "",

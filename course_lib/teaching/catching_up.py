@@ -100,7 +100,7 @@ def _run(cells: list[dict], file: Path) -> tuple[list[str], list[str]]:
         name = cell["metadata"]["course"].get("exercise")
         try:
             with progress.not_recorded(), capture_output():
-                _run_cell(
+                run_cell(
                     "".join(cell["source"]), _kind(cell), f"<{file.stem}, code cell {number}>", namespace
                 )
         except Exception as error:
@@ -117,7 +117,7 @@ def _run(cells: list[dict], file: Path) -> tuple[list[str], list[str]]:
     return own, ours
 
 
-def _run_cell(source: str, kind: str, label: str, namespace: dict[str, Any]) -> None:
+def run_cell(source: str, kind: str, label: str, namespace: dict[str, Any]) -> None:
     """Run the code of a cell. Python and `check` can find its source under the label."""
     tree = ast.parse(source, label)
     if kind in CARDS and isinstance(tree.body[-1], ast.Expr):

@@ -59,6 +59,16 @@ def side_bars(
     return out
 
 
+def stacked(runs: Sequence[float]) -> list[float]:
+    """How far up or down each dot is moved, so that equal runs don't hide each other.
+
+    >>> stacked([84, 94.2, 84])
+    [-3.5, 0.0, 3.5]
+    """
+    numbers = list(runs)
+    return [7 * (numbers[:i].count(x) - (numbers.count(x) - 1) / 2) for i, x in enumerate(numbers)]
+
+
 def run_rows(
     left: float,
     top: float,
@@ -80,9 +90,8 @@ def run_rows(
         middle, fill = top + row * (i + 0.5), (fills or {}).get(name, "query")
         out += word(left - 8, middle + 4, name, 12, anchor="end")
         out += line([(plane.left, middle), (plane.left + plane.width, middle)], "hair")
-        for run in np.asarray(runs, dtype=float):
+        for run, up in zip(np.asarray(runs, dtype=float), stacked(runs), strict=True):
             tip = belongs(tip=f"{name}: {minus(f'{run:.{digits}f}')}")
-            out += dot(
-                plane.at(run, 0)[0], middle, 5, fill, "paper", 1, fill_opacity="0.8", class_="run", **tip
-            )
+            x, y = plane.at(run, 0)[0], middle + up
+            out += dot(x, y, 5, fill, "paper", 1, fill_opacity="0.8", class_="run", **tip)
     return out

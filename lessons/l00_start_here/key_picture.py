@@ -11,7 +11,7 @@ from course_lib.views.words import mistakes, verdict
 from lessons.l00_start_here.attention_lines import IN_ENGLISH, N_CLAUSES, SHUFFLED, growing, translate
 
 PARTS = ("",)
-GLOSSED = ("seq2seq", 3)  # a translation that is put back into English
+GLOSSED = (("seq2seq", 3), ("seq2seq", 4))  # translations that are put back into English
 LEFT, TOP, COLUMN, GAP, ROW = 196, 84, 134, 12, 15  # pixels: of the columns; between them; of a row of words
 SIZE, BAR = 11, 7
 
@@ -91,10 +91,11 @@ def draw() -> Picture:
         drawn, height = stage(y, n)
         parts.append(drawn)
         y += height
-    name, n = GLOSSED
-    said = f"Translator {SHUFFLED.index(name) + 1} after {n} clauses: *{IN_ENGLISH[GLOSSED]}*"
-    parts.append(word(14, y + 4, said, 12, "soft", "start"))
+    for name, n in GLOSSED:
+        said = f"Translator {SHUFFLED.index(name) + 1}, {n} clauses: *{IN_ENGLISH[name, n]}*"
+        parts.append(word(14, y + 4, said, 13, "accent", "start"))
+        y += 20
     judged = [verdict(*mistakes(translate(name, N_CLAUSES)[0], growing()[-1].tgt)) for name in SHUFFLED]
     verdicts = "; ".join(f"translator {i + 1}: {said}" for i, said in enumerate(judged))
     alt = f"“{growing()[-1].src_text}” grows clause by clause. With all {N_CLAUSES} clauses, {verdicts}."
-    return Picture(WIDTH, y + 20, *parts, alt=alt)
+    return Picture(WIDTH, y, *parts, alt=alt)

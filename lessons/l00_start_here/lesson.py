@@ -74,10 +74,10 @@ predict("00", "translator-2", AttentionLines())
 r"""
 Wrong words are underlined; a blank shows where words are missing. Click on a system to see how it gets to French, and point at a word to see only its lines.
 
-Without attention, everything passes through the numbers of one vector. With attention, every English word gets an {term:attention weight} before a French word is written. These numbers sum to 1, and they are the thickness of the lines. Try this:
+Without attention, everything passes through the numbers of one vector. With attention, every English word, and the end, gets an {term:attention weight} before a French word is written. These numbers sum to 1, and they are the thickness of the lines. Try this:
 
 - Choose `bahdanau` and point at *homme*, then at *fatigué*. It skips *tired*, writes *homme* (man) and goes back. It was never told which words belong together: it was trained on pairs of whole sentences.
-- Choose `transformer` and point at *l'*, the article of *homme*. Half of its weight is on *man*: which form French needs depends on the next word. (It computes several weights for each pair of words; the lines show an average.) <!-- core -->
+- Point at *l'*, the article of *homme*, in both. Half of `transformer`'s weight is on *man*, almost all of `bahdanau`'s on *the*, and both are right: the lines show where a system looks, not why it writes a word. <!-- core -->
 """
 
 # %% [markdown] kind="text" track="short"
@@ -119,7 +119,7 @@ Start with `n_right = 0` before the loop. Add 1 whenever `given == wanted`. Afte
 r"""
 ## How often does it happen?
 
-Your computer has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length, a dot for each. **Estimate before you measure.** Then `seq2seq` translates them, `transformer` follows, and your `exact_match` judges each translation.
+Your computer has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length, a dot for each. **Estimate before you measure.** Then `seq2seq` translates them, `transformer` follows, and your `exact_match` judges (up to a minute).
 
 Another {term:training run}, with another {term:random seed}, gives another translator. So the picture then adds three runs of each of the four systems, in percent. Our rule: **A is better than B if every run of A beats every run of B. Otherwise there is no clear difference.**
 """
@@ -145,7 +145,7 @@ r"""
 r"""
 ## One question for the whole course
 
-*It* can be *il* or *elle* in French: *il* for the cat (*le chat*), *elle* for the forest (*la forêt*). Here, all four translate it correctly. Then the last word changes. We picked this pair of sentences.
+*It* can be *il* or *elle* in French: *il* for the cat (*le chat*), *elle* for the forest (*la forêt*). In the first sentence, all four choose correctly. Then its last word changes. We picked this pair of sentences.
 """
 
 # %% kind="example"
@@ -160,13 +160,13 @@ r"""
 after = translate_with_all("The cat sleeps in the forest because it is tired.")
 predict("00", "which-follow", after)
 
-# %% [markdown] kind="text" track="short"
+# %% [markdown] kind="text" track="core" contents="how often each gets the pronoun right, and sentences of your own"
 r"""
-How does a network work out what *it* refers to? That's the question of the whole course. Attention alone can't be the answer: in {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the systems without it also get most pronouns right.
+How does a network work out what *it* refers to? That's the question of the whole course. Attention isn't the only way: in {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the systems without it also get most pronouns right.
 """
 
 # %% kind="see" track="core" hide_input=true
-recorded_runs("pronouns", "Right pronouns (%): only transformer is always right")
+recorded_runs("pronouns", "Right pronouns (%), three runs each")
 
 # %% [markdown] kind="text" track="core"
 r"""
@@ -174,13 +174,13 @@ Try sentences of your own. The systems know about 300 words, which `python3 -m c
 """
 
 # %% kind="example" track="core"
-translate_with_all("The hedgehog ate the carrot because it was sweet.")
+translate_with_all("The cow sleeps in the garden because it is tired.")  # or shady?
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## From scores to attention weights
 
-Before it writes *chat*, a system with attention gives each English word a {term:score}: the higher it is, the more of the attention the word gets. A {term:softmax} makes a {term:probability distribution} of the scores, numbers from 0 to 1 that sum to 1: it raises $e = 2.718…$ to the power of each score and divides the results by their sum.
+Take *the cat drank the water*. Before it writes *chat*, a system with attention gives each English word a {term:score}, higher for words that get more of the attention; three invented ones are below. A {term:softmax} turns scores into a {term:probability distribution}, numbers from 0 to 1 that sum to 1: it raises $e = 2.718…$ to the power of each score and divides the results by their sum.
 
 | word | score | $e^{\text{score}}$ | divided by the sum, 11.11 |
 |---|---|---|---|

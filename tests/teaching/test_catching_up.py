@@ -53,7 +53,7 @@ def sections_of(file: Path) -> dict[str, int]:
 def test_everything_above_is_there_nothing_is_recorded_and_little_is_printed(notebook, course_home, capsys):
     assert catch_up("06", 4) is None
     printed = capsys.readouterr().out
-    assert "additive_scores, additive_attention" in printed and "make_it_she" not in printed
+    assert "additive_attention" in printed and "make_it_she" not in printed
     assert printed.count("\n") <= 2 and "4 · Attention emerges" in printed
     assert notebook["translation"] == load_shipped("bahdanau")(notebook["MOTHER"]).target
     states, annotations = torch.randn(2, 3), torch.randn(2, 5, 4)
@@ -75,20 +75,17 @@ def test_what_the_learner_has_passed_stays_and_what_is_saved_does_not_change(not
     catch_up(6, "3")
     assert {path.name: path.read_bytes() for path in course_home.iterdir()} == before
     printed = capsys.readouterr().out
-    assert (
-        "course's version of additive_scores " in printed
-        and "your own version of additive_attention" in printed
-    )
+    assert "your own version of additive_attention" in printed
     assert notebook["additive_attention"].__wrapped__.__code__.co_code == my_attention.__code__.co_code
     # A learner's own work after it is recorded again.
     check("additive_attention", my_attention)
     assert (course_home / "progress.jsonl").read_bytes() != before["progress.jsonl"]
 
 
-def test_the_folder_or_the_started_lesson_says_which_notebook_this_is(notebook, monkeypatch, capsys):
+def test_the_folder_or_the_started_lesson_says_which_notebook_this_is(notebook, monkeypatch):
     monkeypatch.chdir(PROJECT_ROOT / "notebooks" / "short")
     catch_up("06", 3)
-    assert "additive_scores" not in capsys.readouterr().out, "it isn't on the short track"
+    assert "percent_on_diagonal" not in notebook, "it isn't on the short track"
     monkeypatch.chdir(PROJECT_ROOT)
     with pytest.raises(ValueError, match=r"no section 4 .*1, 2, 3, 5, 6\."):
         catch_up("04", 4)
@@ -128,9 +125,9 @@ def test_a_notebook_that_the_learner_has_changed(notebook, monkeypatch, tmp_path
     content["cells"].insert(
         3, {"cell_type": "code", "metadata": {}, "source": ["raise SystemError"], "outputs": []}
     )
-    change("exercise", "def additive_scores(:")
+    change("exercise", "def additive_attention(:")
     catch_up("06", 3)
-    assert callable(notebook["additive_scores"])
+    assert callable(notebook["additive_attention"])
     change("picture", "PARTS = undefined")
     with pytest.raises(NameError) as raised:
         catch_up("06", 3)
@@ -160,8 +157,8 @@ def test_a_damaged_notebook_is_named_with_how_to_restore_it(notebook, monkeypatc
 
 @pytest.mark.slow
 def test_in_a_real_session_nothing_is_displayed(course_home):
-    cells = ["from course_lib.teaching import catch_up; catch_up('06')", "print(force_attention.__doc__)"]
-    cells.append("import inspect; print(len(inspect.getsource(translate).splitlines()) > 10)")
+    cells = ["from course_lib.teaching import catch_up; catch_up('06')", "print(WithAttention.__name__)"]
+    cells.append("import inspect; print(len(inspect.getsource(WithAttention).splitlines()) > 10)")
     script = (
         "import json, sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"
         "shell = InteractiveShell.instance()\n"

@@ -119,7 +119,9 @@ def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
     except UnknownResult as error:
         raise LessonError(cell.line_at(error.offset), str(error)) from None
     if cell.kind == "title":
-        short = f"[short track](short/{lesson.name}.ipynb): {rounded(lesson.short_minutes)}"
+        short = f"[short track](short/{lesson.name}.ipynb)"
+        if rounded(lesson.short_minutes) != rounded(lesson.minutes):
+            short += f": {rounded(lesson.short_minutes)}"
         text = text.replace("{minutes} minutes", f"{rounded(lesson.minutes)} minutes ({short}{COLAB})")
     return text
 

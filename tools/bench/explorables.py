@@ -20,8 +20,8 @@ from course_lib.teaching.contents import lessons
 from lessons.l17_what_it_costs.timing import columns, conditions, in_turn
 
 NAMES = (
-    *("SoftmaxDial", "AttentionLines", "AttentionEmerges", "AttentionStepper"),
-    *("SaturationLab", "SoftDictionary", "WhoAttends"),
+    *("SoftmaxDial", "AttentionLines", "AttentionEmerges", "AttentionStepper", "Steering"),
+    *("SaturationLab", "SoftDictionary"),
 )
 TRAINED = ("HeadSwitches",)  # on the trained translator
 PACKAGES = ("matplotlib", "ipywidgets", "ipykernel", "anywidget")

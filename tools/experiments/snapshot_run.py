@@ -11,25 +11,19 @@ that the system gives at that moment, and the percentage of correct translations
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from statistics import mean
+from collections.abc import Iterable
 from typing import Any
 
-import torch
 from torch import nn
 
-from course_lib.models.inference import device_of, eval_mode
 from course_lib.models.registry import n_parameters
-from course_lib.models.translator import Translator
-from course_lib.text.batch import make_batch
-from course_lib.text.pair import Pair
-from course_lib.text.special import PAD
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.job import Job, run_job
 from course_lib.training.loop import train
 from course_lib.training.run_folder import RunState
 from course_lib.translation.evaluation import evaluate, teacher_forced_alignment, teacher_forced_weights
 from course_lib.translation.pipeline import translate
+from lessons.l06_bahdanau_attention.own_run import forced_measures
 from tools.corpora import load_data, read_corpus
 
 EVERY = 50  # steps between two measurements, unless "every" says otherwise
@@ -99,26 +93,3 @@ class Watch:
         (translation,) = translate([source], model, self.tokenizer)
         rows = [[round(weight, 3) for weight in row] for row in weights[0, 0].tolist()]
         return {"weights": rows, "translation": translation.target}
-
-
-def forced_measures(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> dict[str, float]:
-    """The fractions of right words and right links, and the correlation of a word's position with the mean
-    position that it attends to, averaged over the sentences."""
-    ids = [(tokenizer.encode(pair.src_text), tokenizer.encode(pair.tgt_text)) for pair in pairs]
-    batch = make_batch(*zip(*ids, strict=True)).to(device_of(model))
-    with eval_mode(model), torch.inference_mode():
-        memory = model.encode(batch.src, batch.src_lengths)
-        logits, weights = model.decode(memory, batch.tgt_in, with_weights=True)
-    is_word = batch.tgt_out != PAD
-    right = (logits.argmax(dim=-1) == batch.tgt_out)[is_word].double().mean().item()
-    links, diagonal = [], []
-    for pair, (src, tgt), rows in zip(pairs, ids, weights.mean(dim=(1, 2)).double().cpu(), strict=True):
-        rows = rows[: len(tgt), : len(src)]
-        linked = {target: {s for s, t in pair.links if t == target} for _, target in pair.links}
-        links += [int(rows[target].argmax()) in sources for target, sources in linked.items()]
-        attended = (rows / rows.sum(dim=1, keepdim=True).clamp(min=1e-9)) @ torch.arange(len(src)).double()
-        if len(tgt) > 2 and attended.std() > 1e-9:
-            places = torch.stack([torch.arange(len(tgt)).double(), attended])
-            diagonal.append(torch.corrcoef(places)[0, 1].item())
-    found = {"words": right, "links": mean(links), "diagonal": mean(diagonal) if diagonal else 0.0}
-    return {name: round(number, 4) for name, number in found.items()}

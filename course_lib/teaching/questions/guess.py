@@ -3,7 +3,7 @@
     >>> predict("08", "unscaled-max", SaturationLab())                  # as the last line of a cell
     Guess('08', 'unscaled-max')
     >>> predict("08", "three-divisors", views.lines(...))               # a figure can be hidden too
-    >>> estimate("08", "trained-spread", measure)                       # measured after the guess
+    >>> estimate("06", "diagonal", percent_on_diagonal)                  # measured after the guess
 
 The question is in the lesson's quiz.json, so the cell doesn't give the answer away. After the guess, it
 and the answer are shown side by side, with the reason; an explorable opens with the preset that shows it. A

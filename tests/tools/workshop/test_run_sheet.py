@@ -122,7 +122,7 @@ def test_warm_ups_follow_the_lesson_before_and_reading_is_for_home():
 
 def test_what_does_not_fit_has_no_schedule():
     sections = taught_sections(PLANS[0], PROJECT_ROOT)
-    assert schedule(sections, 1, 90, NINE) and schedule(sections, 1, 80, NINE) is None
+    assert schedule(sections, 1, 90, NINE) and schedule(sections, 1, 70, NINE) is None
 
 
 def test_a_day_does_not_end_with_lunch():

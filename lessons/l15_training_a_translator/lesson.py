@@ -677,5 +677,5 @@ r"""
 - Xiong et al., *On Layer Normalization in the Transformer Architecture* (2020). [arXiv 2002.04745](https://arxiv.org/abs/2002.04745) <!-- core -->
 - Sennrich, Haddow and Birch, *Neural Machine Translation of Rare Words with {term:subword|Subword} Units* (2016). [arXiv 1508.07909](https://arxiv.org/abs/1508.07909) <!-- core -->
 - Loshchilov and Hutter, *Decoupled Weight Decay Regularization* (2019). [arXiv 1711.05101](https://arxiv.org/abs/1711.05101) <!-- core -->
-- [docs/training.md](../docs/training.md): several GPUs, several machines, and what is reproducible to the last bit. <!-- core -->
+- [docs/training.md](../docs/training.md): several GPUs, and what is reproducible to the last bit. <!-- core -->
 """

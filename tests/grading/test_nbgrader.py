@@ -18,7 +18,7 @@ from tools.authoring.lesson import read_lesson, sources
 
 pytestmark = pytest.mark.grading
 OTHERS = [name for lesson in lessons() if (name := f"{lesson.number}_{lesson.topic}") != LESSON]
-POINTS = {"additive_scores": 2, "additive_attention": 4, "make_it_she": 2}
+POINTS = {"additive_attention": 4, "make_it_she": 2}
 WRONG_AXIS = """
 def additive_attention(states, annotations, w_state, w_annotation, v):
     hidden = torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T)
@@ -29,10 +29,6 @@ USES_SOFT = """
 def additive_attention(states, annotations, w_state, w_annotation, v):
     weights = soft(torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T) @ v)
     return (weights[:, None] @ annotations)[:, 0], weights
-"""
-FORGOT_TANH = """
-def additive_scores(state, annotations, w_state, w_annotation, v):
-    return (w_state @ state + annotations @ w_annotation.T) @ v
 """
 BORROWED = {  # what students may try instead of an answer of their own
     "imports it": "from lessons.l06_bahdanau_attention.solutions import additive_attention",
@@ -121,16 +117,16 @@ def graded(course) -> tuple[CourseFolder, dict, subprocess.CompletedProcess]:
     assert done.returncode == 0, done.stderr
     right = solutions(course)
     submit(course, "1_solved", answered(course, **right))
-    submit(course, "2_wrong", answered(course, additive_scores=FORGOT_TANH, additive_attention=WRONG_AXIS))
+    submit(course, "2_wrong", answered(course, additive_attention=WRONG_AXIS))
     submit(course, "3_half", answered(course, **right | {"additive_attention": WRONG_AXIS}))
     submit(course, "4_blank", answered(course))
     unusual = {"additive_attention": "soft = torch.nn.Softmax(dim=-1)\n" + USES_SOFT}
-    unusual |= {"additive_scores": "%%time\n" + right["additive_scores"]}
+    unusual |= {"make_it_she": "%%time\n" + right["make_it_she"]}
     submit(course, "4_unusual", answered(course, **right | unusual))
     for i, code in enumerate(BORROWED.values()):
         submit(course, f"5_cheats_{i}", answered(course, **right | {"additive_attention": code}))
     submit(course, "6_no_check", without(answered(course, **right), "check_additive_attention"))
-    gone = ("additive_scores", "check_additive_scores")
+    gone = ("make_it_she", "check_make_it_she")
     submit(course, "7_no_exercise", without(answered(course, **right), *gone))
     submit(course, "8_changed_check", answered(course, check_make_it_she="print('fine')"))
     submit(course, "9_broken", nbformat.writes(answered(course))[:5000])
@@ -153,7 +149,7 @@ def test_students_get_neither_solutions_nor_hints_nor_answers(graded):
     course = graded[0]
     text = course.notebook("release").read_text(encoding="utf-8")
     notebook = nbformat.reads(text, 4)
-    assert text.count("raise NotImplementedError") == 3 and "SOLUTION" not in text and "HIDDEN" not in text
+    assert text.count("raise NotImplementedError") == 2 and "SOLUTION" not in text and "HIDDEN" not in text
     assert not any(cell.get("outputs") for cell in notebook.cells)
     metadata = [cell.metadata.get("course", {}) for cell in notebook.cells]
     assert not any({"answer", "stub"} & set(course) for course in metadata)
@@ -178,13 +174,13 @@ def test_points_are_the_difficulty_of_each_exercise(graded):
 @pytest.mark.parametrize(
     ("student", "points"),
     [
-        ("1_solved", 8),
+        ("1_solved", 6),
         ("2_wrong", 0),
-        ("3_half", 4),
+        ("3_half", 2),
         ("4_blank", 0),
-        ("4_unusual", 8),  # right, although it can't be saved for later lessons
-        ("6_no_check", 8),
-        ("7_no_exercise", 6),
+        ("4_unusual", 6),  # right, although it can't be saved for later lessons
+        ("6_no_check", 6),
+        ("7_no_exercise", 4),
         ("8_changed_check", 0),
     ],
 )
@@ -195,7 +191,6 @@ def test_submissions_get_the_points_that_they_deserve(graded, student, points):
 @pytest.mark.parametrize("number", range(len(BORROWED)), ids=list(BORROWED))
 def test_the_courses_own_code_gets_no_points(graded, number):
     assert graded[1][f"5_cheats_{number}"] == {
-        "check_additive_scores": 2,
         "check_additive_attention": 0,
         "check_make_it_she": 2,
     }

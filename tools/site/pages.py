@@ -38,7 +38,7 @@ anywhere, but nothing you do here is saved. To run and change the code, and to h
 GROUPS = {  # the order of known files in docs/; new ones come last in the last group
     "For learners": (
         *("glossary", "papers_and_pytorch", "reading_the_paper", "training", "command_line"),
-        *("installation", "other_platforms", "reliability"),
+        *("installation", "reliability"),
     ),
     "For instructors": ("teaching", "grading", "hosting", "site", "checks"),
     "For authors": ("writing_a_lesson", "quizzes"),

@@ -60,8 +60,8 @@ def sweep_html(cell: NotebookNode, folder: Path, url: str) -> str:
 def find_explorable(source: str) -> tuple[type[Explorable], Question | None] | None:
     """The explorable that a cell's last line shows, and the prediction that it belongs to.
 
-    >>> find_explorable('predict("00", "times-eight", SoftmaxDial())')
-    (<class '...SoftmaxDial'>, Question(id='times-eight', ...))
+    >>> find_explorable('predict("00", "times-four", SoftmaxDial())')
+    (<class '...SoftmaxDial'>, Question(id='times-four', ...))
     """
     try:
         body = ast.parse(source).body

@@ -21,7 +21,7 @@ from course_lib.teaching.exercises import (
 from course_lib.teaching.softmax_slips import softmax_slips
 from lessons.l08_query_key_value import solutions
 
-LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
+LN2, LN3 = math.log(2), math.log(3)  # scores whose exponentials are 2 and 3
 
 ROWS_SUM_TO_ONE = Invariant(
     "the attention weights of each query sum to 1", lambda it: it.weights.sum(-1), equals=1
@@ -44,10 +44,10 @@ SOFT_LOOKUP = TensorExercise(
     answered_by=("torch.nn.functional.scaled_dot_product_attention",),
     variations=NO_TINY,
     by_hand=ByHand(
-        inputs={"query": [1.0, 0.0], "keys": [[0.0, 5.0], [LN3, -2.0]], "values": [[4.0], [8.0]]},
-        answer={"context": [7.0], "weights": [0.25, 0.75]},
-        says="The scores are 0 and ln 3 ≈ 1.099, and their exponentials are 1 and 3. So the attention "
-        "weights are 1/4 and 3/4, and the context is 1/4 · 4 + 3/4 · 8 = 7.",
+        inputs={"query": [1.0, 0.0], "keys": [[0.0, 5.0], [LN2, -2.0]], "values": [[4.0], [10.0]]},
+        answer={"context": [8.0], "weights": [1 / 3, 2 / 3]},
+        says="The scores are 0 and ln 2 ≈ 0.693, and their exponentials are 1 and 2. So the attention "
+        "weights are 1/3 and 2/3, and the context is 1/3 · 4 + 2/3 · 10 = 8.",
     ),
     invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
     slips=(

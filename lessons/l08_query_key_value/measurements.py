@@ -4,31 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.results import runs
-
 D_K, D_MODEL, N_KEYS = 512, 32, 8  # the lookup task of section 3
 N_EXAMPLES, BATCH_SIZE = 2048, 64
 DIVISORS = {"1": 1.0, "root": D_K**0.5, "d_k": float(D_K)}
 
 
 def measure() -> dict[str, object]:
-    spreads = self_attention_spreads()
-    return {
-        "smallest spread in self-attention": min(spreads),
-        "largest spread in self-attention": max(spreads),
-        "gradients": {name: gradients_at_the_start(divisor) for name, divisor in DIVISORS.items()},
-    }
-
-
-def self_attention_spreads() -> list[float]:
-    """The standard deviation of the scores in self-attention, for every head of every trained Transformer."""
-    return [
-        spread
-        for run in runs("inside_heads")
-        for use in ("encoder", "decoder")
-        for layer in run["spreads"][use]
-        for spread in layer
-    ]
+    return {"gradients": {name: gradients_at_the_start(divisor) for name, divisor in DIVISORS.items()}}
 
 
 def gradients_at_the_start(divisor: float) -> dict[str, float]:

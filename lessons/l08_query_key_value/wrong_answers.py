@@ -36,13 +36,6 @@ def random_inputs(*batch):
 # --- soft_lookup
 
 
-def best_key_only(query, keys, values):
-    best = torch.argmax(keys @ query)
-    weights = torch.zeros(len(keys))
-    weights[best] = 1
-    return values[best], weights
-
-
 def cosine(query, keys):
     return ((keys @ query) / (keys.norm(dim=-1) * query.norm())).softmax(-1)
 
@@ -308,7 +301,6 @@ WRONG = {
         (lambda query, keys, values: torch.softmax(keys @ query, 0) @ values, "missing-output"),
         (lambda query, keys, values: (values[0], keys[0], query), "wrong-count"),
         (lambda keys, query, values: values, "parameters"),
-        (best_key_only, "hard-choice"),
         (weights_first, "swapped-outputs"),
         (doubled_context, "input-doubled"),
         (numpy_and_back, "no-gradient", "NumPy"),

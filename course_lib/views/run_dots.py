@@ -26,7 +26,12 @@ def in_words(rows: Mapping[str, Runs], digits: int = 1) -> str:
 
 
 def run_dots(
-    rows: Mapping[str, Runs], *, title: str = "", fills: Mapping[str, str] | None = None, zero: bool = False
+    rows: Mapping[str, Runs],
+    *,
+    title: str = "",
+    fills: Mapping[str, str] | None = None,
+    zero: bool = False,
+    unit: str = "",
 ) -> Picture:
     """One row of dots for each name; with `zero`, there is a line at 0."""
     numbers = np.concatenate([[0.0] if zero else [], *rows.values()])
@@ -36,7 +41,7 @@ def run_dots(
     left, top = MARGIN + 12 + max(width_of(name, 12) for name in rows), 42 if title else 12
     height = ROW * len(rows)
     plane = Plane(left, top, SCALE, height, (least - margin, most + margin), (0, 1))
-    ticks = {tick: minus(text) for tick, text in round_numbers(least - margin, most + margin).items()}
+    ticks = {tick: minus(text) + unit for tick, text in round_numbers(least - margin, most + margin).items()}
     parts = [
         word(MARGIN, 26, title, 14, anchor="start", bold=True),
         run_rows(left, top, rows, plane, row=ROW, fills=fills, zero=zero),

@@ -38,4 +38,4 @@ def recorded_runs(what: str, title: str) -> Picture:
         for name in SYSTEMS
     }
     fills = {row: "query" if row.split(",")[0] in LINES else "soft" for row in rows}
-    return run_dots(rows, title=title, fills=fills)
+    return run_dots(rows, title=title, fills=fills, unit="%")

@@ -77,7 +77,7 @@ Wrong words are underlined; a blank shows where words are missing. Click on a sy
 Without attention, everything passes through the numbers of one vector. With attention, every English word, and the end, gets an {term:attention weight} before a French word is written. These numbers sum to 1, and they are the thickness of the lines. Try this:
 
 - Choose `bahdanau` and point at *homme*, then at *fatigué*. It skips *tired*, writes *homme* (man) and goes back. It was never told which words belong together: it was trained on pairs of whole sentences.
-- Point at *l'*, the article of *homme*, in both. Half of `transformer`'s weight is on *man*, almost all of `bahdanau`'s on *the*, and both are right: the lines show where a system looks, not why it writes a word. <!-- core -->
+- Point at *l'*, the article of *homme*, in both. `transformer` gives half of its attention to *man*, `bahdanau` almost all to *the*, and both are right: the lines show where a system looks, not why it writes a word. <!-- core -->
 """
 
 # %% [markdown] kind="text" track="short"
@@ -94,7 +94,7 @@ r"""
 
 # %% [markdown] kind="text" exercise="exact_match"
 r"""
-`translations` and `references` are lists of strings, equally long and not empty. **Return the fraction of translations that equal the reference at their position.** For example, `exact_match(["oui", "le chat"], ["oui", "la vache"])` is 0.5.
+`translations` and `references` are lists of strings, equally long and not empty. **Return the fraction of translations that equal the reference beside them.** For example, `exact_match(["oui", "le chat"], ["oui", "la vache"])` is 0.5.
 
 Replace the line that says *Your turn*, and run the cell and the check. **Try a wrong answer first**, such as `return 1`. Answers that pass are saved in `my_road.py`, and later lessons use them. Where you skip one, they use the course's version.
 """
@@ -166,7 +166,7 @@ How does a network work out what *it* refers to? That's the question of the whol
 """
 
 # %% kind="see" track="core" hide_input=true
-recorded_runs("pronouns", "Right pronouns (%), three runs each")
+recorded_runs("pronouns", "Right pronouns: three runs of each system")
 
 # %% [markdown] kind="text" track="core"
 r"""
@@ -178,7 +178,7 @@ translate_with_all("The cow sleeps in the garden because it is tired.")  # or sh
 
 # %% [markdown] kind="text" track="short"
 r"""
-## From scores to attention weights
+## From scores to probabilities
 
 Take *the cat drank the water*. Before it writes *chat*, a system with attention gives each English word a {term:score}, higher for words that get more of the attention; three invented ones are below. A {term:softmax} turns scores into a {term:probability distribution}, numbers from 0 to 1 that sum to 1: it raises $e = 2.718…$ to the power of each score and divides the results by their sum.
 

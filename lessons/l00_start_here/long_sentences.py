@@ -52,7 +52,7 @@ def picture_of(right: Mapping[str, Sequence[bool]]) -> Picture:
     parts.append(word(LEFT - 6, top - 34, key, 12, "soft", "start"))
     if any(len(judged) < n for judged in right.values()):
         return Picture(WIDTH, top - 18, *parts, alt=f"{'; '.join(said)}.")
-    others = recorded_runs("long sentences", "% right: three runs of each system")
+    others = recorded_runs("long sentences", "Right translations: three runs of each system")
     below = group(others.body, transform=f"translate({LEFT - 22} {top - 14})")
     return Picture(WIDTH, top - 14 + others.height, *parts, below, alt=f"{'; '.join(said)}. {others.alt}")
 

@@ -4,13 +4,14 @@
     "la mère heureuse n' a pas vendu la vieille fleur blanche"
 
 Three training runs of Bahdanau's system were recorded (`emergence` in data/results). The map is the first
-run's, under teacher forcing, so its rows are always the words of the correct translation.
+run's, or that of the learner's own run (`of`), under teacher forcing, so its rows are always the words of the
+correct translation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -44,57 +45,49 @@ def pair_of(sentence: str) -> Pair:
     return twins(1)[0] if sentence == CAT else splits(seed=0, sizes=TEST_SIZES).test[4]
 
 
+Run = dict[str, list[dict[str, Any]]]
+
+
 @cache
-def recorded(part: str) -> list[dict[int, dict[str, Any]]]:
-    """The curve or the snapshots of each run, by step; the first run is shown."""
-    return [{each["step"]: each for each in run[part]} for run in runs("emergence")]
+def recorded() -> tuple[Run, ...]:
+    return tuple(runs("emergence"))
 
 
-def compute(*, step: int, sentence: str) -> Facts:
-    """The map and the translation at one step, and the measurements of all runs up to it."""
-    pair, so_far = pair_of(sentence), [each for each in STEPS if each <= step]
-    shot = recorded("snapshots")[0][step]["maps"][SENTENCES[sentence]]
-    weights, translation = np.array(shot["weights"]), shot["translation"].split()
-    hidden = pair.tgt.index("il") if sentence == CAT else -1  # where it looks, a later section asks
+def compute(*, step: int, sentence: str, own: Run | None = None) -> Facts:
+    """The map and the translation at one step of a run, and the measurements of all runs up to it."""
+    first, *others = (own, *recorded()) if own else recorded()
+    measured = [{each["step"]: each for each in run["curve"]} for run in (first, *others)]
+    shots = {each["step"]: each["maps"][SENTENCES[sentence]] for each in first["snapshots"]}
+    pair, so_far = pair_of(sentence), [each for each in shots if each <= step and each in STEPS]
+    weights, translation = np.array(shots[step]["weights"]), shots[step]["translation"].split()
     rings = {(french, english) for english, french in pair.links}
-    curves = {
-        name: np.array([[run[s][name] for s in so_far] for run in recorded("curve")]) for name in CURVES
-    }
-    facts = {
+    curves = {name: np.array([[run[s][name] for run in measured] for s in so_far]) for name in CURVES}
+    return {
         "source": [*pair.src, SPECIAL[EOS]],
         "target": [*pair.tgt, SPECIAL[EOS]],
         "weights": weights,
         "rings": rings,
-        "hidden": hidden,
-        "found": len(rings & {(i, int(row.argmax())) for i, row in enumerate(weights) if i != hidden}),
+        "found": len(rings & {(i, int(row.argmax())) for i, row in enumerate(weights)}),
         "span": float(np.ptp(weights @ np.arange(weights.shape[1]))),  # of the mean attended positions
         "translation": translation,
         "wrong": mistakes(translation, pair.tgt)[0],
         "steps": np.array(so_far),
         "curves": curves,
-        "now": {name: float(of_runs[0, -1]) for name, of_runs in curves.items()},
+        "now": {name: float(of_runs[-1, 0]) for name, of_runs in curves.items()},
+        "own": max(shots) if own else 0,  # the steps of the learner's run
+        "flower_and_white": own_words(weights, pair) if sentence == MOTHER else 0.0,
     }
-    return facts | (in_the_first_sentence(facts) if sentence == MOTHER else NOT_IN_THIS_SENTENCE)
 
 
-NOT_IN_THIS_SENTENCE = {"flower_and_white": 0.0, "la_to_mother": 0.0}
-
-
-def in_the_first_sentence(facts: Facts) -> dict[str, float]:
-    """How much fleur and blanche attend to their own words (the smaller weight), and the first la to two."""
-
-    def weight(french: str, english: str) -> float:
-        return float(facts["weights"][facts["target"].index(french), facts["source"].index(english)])
-
-    return {
-        "flower_and_white": min(weight("fleur", "flower"), weight("blanche", "white")),
-        "la_to_mother": weight("la", "mother"),
-    }
+def own_words(weights: np.ndarray, pair: Pair) -> float:
+    """How much fleur and blanche attend to their own words: the smaller weight."""
+    both = (("fleur", "flower"), ("blanche", "white"))
+    return min(float(weights[pair.tgt.index(to), pair.src.index(word)]) for to, word in both)
 
 
 def headline(facts: Facts) -> str:
     found = facts["found"]
-    most = [int(row.argmax()) for i, row in enumerate(facts["weights"][:-1]) if i != facts["hidden"]]
+    most = [int(row.argmax()) for row in facts["weights"][:-1]]
     stage = "a diagonal" if most == sorted(most) else "a diagonal with crossings"
     if facts["span"] < 3:
         stage = "all rows are nearly the same"
@@ -106,21 +99,23 @@ def headline(facts: Facts) -> str:
 
 def shortened(words: list[str]) -> list[str]:
     """As many words of a translation as fit beside its name."""
-    return words[: next(n for n in range(len(words), -1, -1) if fits(words[:n], 626, SIZE))]
+    return words[: next(n for n in range(len(words), -1, -1) if fits(words[:n], 610, SIZE))]
 
 
 def draw_curves(facts: Facts) -> Iterable[str]:
-    yield word(LEFT, 84, "three runs so far, 200 sentences", 12, "soft", "start")
-    steps = facts["steps"] + SOON
+    own = f"your run of {facts['own']} steps; grey: recorded"
+    whose = own if facts["own"] else "three runs so far, 200 sentences"
+    yield word(LEFT, 84, whose, 12, "soft", "start")
+    n_runs, steps = facts["curves"]["words"].shape[1], facts["steps"] + SOON
     for i, (name, (title, ends)) in enumerate(CURVES.items()):
         plane = Plane(LEFT, TOP + APART * i, 200, 58, (SOON, 4000 + SOON), ends, log_x=True)
         yield plane.scale_y({0: "0", 1: "1" if name == "diagonal" else "100%"})
         yield word(LEFT, plane.top - 9, title, 13, anchor="start")
         yield word(LEFT + 200, plane.top - 9, shown(facts, name), 13, anchor="end", bold=True)
-        for run in (2, 1, 0):
-            style = ("calm", 1.5) if run else ("ink", 2.4)
-            yield plane.curve(steps, facts["curves"][name][run], *style)
-        yield dot(*plane.at(steps[-1], facts["now"][name]), 4, "ink", "paper")
+        for run in reversed(range(n_runs)):
+            style = ("calm", 1.5) if run else ("accent" if facts["own"] else "ink", 2.4)
+            yield plane.curve(steps, facts["curves"][name][:, run], *style)
+        yield dot(*plane.at(steps[-1], facts["now"][name]), 4, style[0], "paper")
     ticks = {step + SOON: f"{step:,}" for step in (0, 100, 400, 1000, 4000)}
     yield plane.scale_x(ticks, "training steps (thick: this run)")
 
@@ -141,16 +136,26 @@ class AttentionEmerges(Explorable):
     goals = {
         "aligned": "More than half of the links right",
         "crossed": "fleur and blanche: more than half of the attention on their own word",
-        "article": "The first la: more than half of the attention on mother",
     }
     compute = staticmethod(compute)
+
+    @classmethod
+    def of(cls, own: Run) -> type[AttentionEmerges]:
+        """The film of a learner's run, from its first snapshot to its last."""
+        steps = tuple(each["step"] for each in own["snapshots"])
+        members = {
+            "step": Choice("training steps", steps, steps[-1], text=lambda step: f"{step:,}"),
+            "sentence": Choice("sentence", tuple(SENTENCES), MOTHER, buttons=True),
+            "presets": {"step 0": {"step": 0}},
+            "compute": staticmethod(partial(compute, own=own)),
+        }
+        return type(cls.__name__, (cls,), members)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "aligned": now["now"]["links"] > 0.5,
             "crossed": now["flower_and_white"] > 0.5,
-            "article": now["la_to_mother"] > 0.5,
         }
 
     @staticmethod
@@ -162,13 +167,9 @@ class AttentionEmerges(Explorable):
         yield word_row(words, places, 56, SIZE, marked=facts["wrong"])
         yield word(746, 56, "…" if words != facts["translation"] else "", SIZE, "soft", "end")
         rows = "rows: the correct words (teacher forcing); rings: true links"
-        rows += "; *il*: section 6" if facts["sentence"] == CAT else ""
         yield word(14, 84, rows, 12, "soft", "start")
         names = {"rows": facts["target"], "columns": facts["source"]}
-        shown = facts["weights"].copy()
-        if facts["hidden"] >= 0:
-            shown[facts["hidden"]] = np.nan
-        yield word_map(100, 96, shown, size=(33, 21.5), rings=facts["rings"], **names)
+        yield word_map(100, 96, facts["weights"], size=(33, 21.5), rings=facts["rings"], **names)
         yield from draw_curves(facts)
 
     @staticmethod

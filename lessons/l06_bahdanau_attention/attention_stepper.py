@@ -4,32 +4,32 @@
     >>> facts["words"][1], facts["source"][facts["weights"].argmax()]
     ('chat', 'cat')
 
-The shipped Bahdanau system translates the running pair, and the picture is figure 1 of his paper with its
-numbers. At each step every annotation gets a score from the decoder's state, and a softmax turns the scores
-into attention weights. Steps and annotations are numbered from 0.
+The shipped Bahdanau system translates the running pair, with its own attention or the learner's (`using`).
+The picture is figure 1 of his paper with its numbers. Steps and annotations are numbered from 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
-import torch
+import numpy as np
 
 from course_lib.explore.base import Choice, Explorable, Facts, Integer
 from course_lib.formatting import fixed, minus
-from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.text.toy.twins import twins
 from course_lib.translation.shipped import shared
 from course_lib.views.cells import cells
 from course_lib.views.shapes import side_bars
 from course_lib.views.svg import belongs, bend, box, choice, dot, group, line, note, path, width_of, word
+from lessons.l06_bahdanau_attention.own_attention import Attention, decode_steps
+from lessons.l06_bahdanau_attention.solutions import additive_attention
 
 SENTENCES = ("thirsty", "cold")  # the twins
 NOUNS = {"thirsty": "cat", "cold": "water"}  # what *it* is
 N_STEPS, N_SHOWN = 12, 5  # words and their end; numbers of each half of an annotation
+IL = 8  # the step of the pronoun
 
 LEFT, GAP = 128, 64  # of the source words
 TOP, ROW = 84, 388  # of the annotations; the middle of the decoder's states
@@ -39,43 +39,32 @@ THICK = 20  # the line of the attention weight 1: thickness is the weight
 
 
 @cache
-@torch.no_grad()
-def translate_stepwise(sentence: str) -> dict[str, Any]:
-    """The scores, the weights, the word and the most probable words of every step."""
-    model, tokenizer = shared("bahdanau").model, shared("bahdanau").tokenizer
-    pair = twins(1)[SENTENCES.index(sentence)]
-    batch = make_batch(sources=[tokenizer.encode(pair.src_text)], targets=[[]])
-    memory = model.encode(batch.src, batch.src_lengths)
-    state, annotations = model.start(memory)["hidden"], memory["annotations"]
-    token, scores, weights, likely = BOS, [], [], []
-    for _ in range(N_STEPS):
-        scores.append(model.score(state.unsqueeze(1), annotations)[0, 0])
-        weights.append(scores[-1].softmax(-1))
-        context = weights[-1][None] @ annotations[0]
-        embedded = model.embed(torch.tensor([[token]]))[:, 0]
-        state = model.decoder(torch.cat([embedded, context], dim=-1), state)
-        best = model.logits(torch.cat([state, embedded, context], dim=-1))[0].softmax(-1).topk(3)
-        token = int(best.indices[0])
-        names = [SPECIAL[EOS] if i == EOS else tokenizer.decode([i]) for i in best.indices.tolist()]
-        likely.append((names, best.values.tolist()))
-    return {
-        "scores": torch.stack(scores).numpy(),
-        "weights": torch.stack(weights).numpy(),
-        "likely": likely,
-        "words": [names[0] for names, _ in likely],
-        "source": [*pair.src, SPECIAL[EOS]],
-        "annotations": annotations[0].unflatten(-1, (2, -1))[..., :N_SHOWN].numpy(),
-        "sizes": (model.config.hidden, model.config.vocab_size),
-        "links": pair.links,
-    }
+def translate_stepwise(sentence: str, attend: Attention = additive_attention) -> Facts:
+    """The weights, the word and the most probable words of every step."""
+    model, pair = shared("bahdanau").model, twins(1)[SENTENCES.index(sentence)]
+    steps = decode_steps(pair.src_text, attend, n=N_STEPS)
+    shown = steps["annotations"].reshape(len(pair.src) + 1, 2, -1)[..., :N_SHOWN]
+    sizes = model.config.hidden, model.config.vocab_size
+    return steps | {"annotations": shown, "sizes": sizes, "links": pair.links}
 
 
-def compute(*, sentence: str, step: int) -> Facts:
-    """Scores, weights and likely words of one step, and the weights of all steps up to it."""
-    steps = translate_stepwise(sentence)
+def compute(*, sentence: str, step: int, attend: Attention = additive_attention) -> Facts:
+    """The weights and likely words of one step, and the weights of all steps up to it.
+
+    If the learner's function doesn't work, `problem` says why, and the picture hides what it would show.
+    """
+    steps, problem = translate_stepwise(sentence), ""
+    if attend is not additive_attention:
+        try:
+            steps = translate_stepwise(sentence, attend)
+            problem = "" if np.isfinite(steps["weights"]).all() else "a weight isn't a number"
+        except Exception as error:  # whatever a learner's function does
+            unwritten = isinstance(error, NotImplementedError)
+            problem = "it isn't written yet" if unwritten else f"{type(error).__name__} in your function"
     now = {name: steps[name][step] for name in ("scores", "weights", "likely")}
     linked = sorted(english for english, french in steps["links"] if french == step)
-    return steps | now | {"map": steps["weights"][: step + 1], "linked": linked}
+    facts = steps | now | {"map": steps["weights"][: step + 1], "total": float(now["weights"].sum())}
+    return facts | {"problem": problem, "hidden": bool(problem), "linked": [] if problem else linked}
 
 
 def arrow(*points: tuple[float, float], stroke: str = "calm", width: float = 1.2) -> str:
@@ -83,6 +72,8 @@ def arrow(*points: tuple[float, float], stroke: str = "calm", width: float = 1.2
 
 
 def pointing(facts: Facts, j: int) -> dict[str, str | None]:
+    if facts["hidden"]:
+        return belongs(f"source-{j}")
     weight, score = (minus(fixed(float(facts[name][j]), 2)) for name in ("weights", "scores"))
     return belongs(f"source-{j}", tip=f"{facts['source'][j]}: weight {weight}, score e = {score}")
 
@@ -92,7 +83,8 @@ def draw_encoder(facts: Facts) -> Iterable[str]:
     yield word(14, 66, "source", 12, "soft", "start")
     yield note(14, TOP + 16, ["GRU →", "annotations", "← GRU"], 12)
     for j, (name, halves) in enumerate(zip(facts["source"], facts["annotations"], strict=True)):
-        x, half, lit = LEFT + GAP * j, width_of(name) / 2 + 4, facts["weights"][j] >= 0.2
+        x, half = LEFT + GAP * j, width_of(name) / 2 + 4
+        lit = facts["weights"][j] >= 0.2 and not facts["hidden"]
         if j in facts["linked"]:
             yield box(x - half, 51, 2 * half, 21, "none", "soft", radius=10, line=1.2, data_key="link")
             yield word(x, 46, "true link", 11, "soft", data_key="link-name")
@@ -107,12 +99,16 @@ def draw_encoder(facts: Facts) -> Iterable[str]:
 def draw_attention(facts: Facts) -> Iterable[str]:
     """The latest state asks every annotation; the answers are weights, as thick as they are."""
     rail, numbers, asks = TOP + 76, TOP + 96, HUB - PACE
-    weights, xs = facts["weights"].tolist(), [LEFT + GAP * j for j in range(len(facts["weights"]))]
+    hidden, weights = facts["hidden"], facts["weights"].tolist()
+    xs = [LEFT + GAP * j for j in range(len(weights))]
     for j in sorted(range(len(xs)), key=weights.__getitem__):  # the thickest is in front
         drawn = {"class_": "link", "stroke_linecap": "butt", "data_key": f"line-{j}", **pointing(facts, j)}
-        if lit := weights[j] >= 0.01:
+        lit = weights[j] >= 0.01 and not hidden
+        stroke, width = "accent" if lit else "hair", max(1, THICK * min(weights[j], 1))
+        if lit or hidden:
             drawn["opacity"] = 0.75
-        stroke, width = "accent" if lit else "hair", max(1, THICK * weights[j])
+        if hidden:
+            stroke, width = "calm", 3
         yield bend((xs[j], numbers + 8), (HUB + (xs[j] - HUB) / 25, HEIGHT - 8), stroke, width, 0.6, **drawn)
     for stroke, width in (("paper", 7), ("query", 1.8)):
         yield bend((asks, ROW - 10), ((xs[5] + xs[6]) / 2, rail), stroke, width)
@@ -121,8 +117,8 @@ def draw_attention(facts: Facts) -> Iterable[str]:
     )
     yield note(14, numbers + 15, ["softmax of", "the scores"], 11)
     for j, (x, weight) in enumerate(zip(xs, weights, strict=True)):
-        lit = {"fill": "accent", "bold": True} if weight >= 0.01 else {"fill": "soft"}
-        number = word(x, numbers, fixed(weight, 2), 12, halo="paper", **lit)
+        lit = {"fill": "accent", "bold": True} if weight >= 0.01 and not hidden else {"fill": "soft"}
+        number = word(x, numbers, "?" if hidden else fixed(weight, 2), 12, halo="paper", **lit)
         yield arrow((x, rail), (x, TOP + 59), stroke="query") + group(number, **pointing(facts, j))
     asked = ["the state so far asks every word:", "do I need you now?"]
     yield note(asks - 12, ROW - 84, asked, 12, "query", anchor="end", halo="paper")
@@ -175,7 +171,23 @@ def draw_prediction(facts: Facts) -> Iterable[str]:
     yield word(OUTPUT, ROW + 4, "output", 11) + arrow((OUTPUT + 24, ROW), (OUTPUT + 33, ROW), stroke="accent")
     yield note(OUTPUT + 12, HEIGHT - 4, ["context: the weighted", "average of annotations"], 11)
     yield word(OUTPUT + 12, ROW - 44, f"next word, of {facts['sizes'][1]} tokens", 11, "soft", "start")
-    yield side_bars(OUTPUT + 100, ROW - 36, *facts["likely"], width=30, fill="calm", lit=(0,))
+    if facts["hidden"]:
+        words = "*il* or *elle*?" if facts["step"] == IL else "?"
+        yield word(OUTPUT + 38, ROW + 5, words, 15, "accent", "start", bold=True)
+    else:
+        yield side_bars(OUTPUT + 100, ROW - 36, *facts["likely"], width=30, fill="calm", lit=(0,))
+
+
+def headline(facts: Facts) -> str:
+    if facts["hidden"]:
+        return f"additive_attention: {facts['problem']}" if facts["problem"] else "Where will it look?"
+    if abs(facts["total"] - 1) > 0.01:
+        return f"The weights of this step sum to {fixed(facts['total'], 2)}, not to 1"
+    best, linked = int(facts["weights"].argmax()), facts["linked"]
+    looks = f"To choose *{facts['words'][facts['step']]}*, the decoder looks"
+    away = linked and best not in linked
+    where = f", not at *{NOUNS[facts['sentence']]}*" if away else ""
+    return f"{looks} {'most ' if away else ''}at *{facts['source'][best]}*{where}"
 
 
 class AttentionStepper(Explorable):
@@ -195,6 +207,16 @@ class AttentionStepper(Explorable):
     }
     compute = staticmethod(compute)
 
+    @classmethod
+    def using(cls, attend: Attention) -> type[AttentionStepper]:
+        """The same with the weights of a learner's function, first at the pronoun."""
+        members = {
+            "step": Integer("step", 0, N_STEPS - 1, IL),
+            "sentence": Choice("… because it was", SENTENCES, "thirsty", buttons=True),
+            "compute": staticmethod(partial(compute, attend=attend)),
+        }
+        return type(cls.__name__, (cls,), members)
+
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         rows = now["map"]
@@ -206,17 +228,14 @@ class AttentionStepper(Explorable):
 
     @staticmethod
     def draw(facts: Facts) -> Iterable[str]:
-        best, linked, source = int(facts["weights"].argmax()), facts["linked"], facts["source"]
-        looks = f"To choose *{facts['words'][facts['step']]}*, the decoder looks"
-        away = linked and best not in linked
-        where = f", not at *{NOUNS[facts['sentence']]}*" if away else ""
-        most = f"{'most ' if away else ''}at *{source[best]}*{where}"
-        yield word(14, 28, f"{looks} {most}", 15, anchor="start", bold=True)
+        yield word(14, 28, headline(facts), 15, anchor="start", bold=True)
         for part in (draw_attention, draw_encoder, draw_past, draw_prediction):
             yield from part(facts)
 
     @staticmethod
     def describe(facts: Facts) -> str:
+        if facts["hidden"]:
+            return f"Step {facts['step']} of the translation: {facts['problem']}, so no weights are shown."
         (best, *_), (probability, *_) = facts["likely"]
         attended, shown = facts["weights"].argmax(), f"{N_SHOWN} of its {facts['sizes'][0]}"
         linked = " and ".join(f"“{facts['source'][j]}”" for j in facts["linked"]) or "no word"

@@ -1,8 +1,9 @@
-"""Which source word carries the pronoun? Bahdanau's decoder with all its attention on one of them.
+"""Which source word carries the pronoun? Bahdanau's decoder with all its attention on one word, or with none.
 
 The words before the pronoun are given (teacher forcing), and the attention at their steps isn't changed. A
-word carries the answer if the pronoun is right in both twins, two sentences that differ only in the last
-word. A decoder that always says *il* is right in one of each two, and never in both.
+word is enough if, with all the attention on it, the pronoun is right in both twins, two sentences that
+differ only in the last word. (A decoder that always says *il* is right in one of each two, never in both.) It
+is needed if they aren't right without it, when the other words share its weight in proportion to theirs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ EXPECTED = (
     "A reader found 134 of 200 twins right for was, 86 for it, 78 for the adjective, 60 for because and 0 "
     "for the end, and we should find the same; the nouns, the main verb, the first word and uniform "
     "attention get fewer than 20, the position with the largest weight more than the adjective, and "
-    "wherever both are right, the annotations of the twin give the twin's pronouns."
+    "wherever both are right, the annotations of the twin give the twin's pronouns. Without one word, both "
+    "are right in 200 pairs for was and because, 180 for the adjective, 138 for it, 137 for the largest."
 )
 N_TWINS = 200
 
@@ -70,5 +72,10 @@ def forced_pronouns() -> dict:
 
     forced = {role: torch.eye(weights.shape[1])[place] for role, place in places.items()}
     used = {"model": weights, "uniform": uniform} | forced
-    counts = {name: count((each[:, None] @ annotations)[:, 0]) for name, each in used.items()}
-    return {"expected": EXPECTED, "twins": N_TWINS, **counts}
+    rest = {role: weights * (1 - each) for role, each in forced.items()}
+    removed = {role: each / each.sum(dim=1, keepdim=True) for role, each in rest.items()}
+    counts, others = (
+        {name: count((each[:, None] @ annotations)[:, 0]) for name, each in kinds.items()}
+        for kinds in (used, removed)
+    )
+    return {"expected": EXPECTED, "twins": N_TWINS, **counts, "removed": others}

@@ -1,11 +1,11 @@
-"""The key picture of this lesson: figure 1 of Bahdanau's paper with our sentence and our system's weights."""
+"""The key picture of this lesson: figure 1 of Bahdanau's paper with our sentence, its weights unknown."""
 
 from __future__ import annotations
 
-from course_lib.formatting import fixed
 from course_lib.views.picture import Picture
 from course_lib.views.svg import group, word
 from lessons.l06_bahdanau_attention.attention_stepper import (
+    IL,
     AttentionStepper,
     draw_attention,
     draw_encoder,
@@ -14,18 +14,15 @@ from lessons.l06_bahdanau_attention.attention_stepper import (
 )
 
 PARTS = ("", "annotations")
-STEP = 5  # of *eau*: no prediction asks about it
 
 
 def draw(lit: str = "") -> Picture:
     """With the annotations lit, everything else is faint."""
-    facts = AttentionStepper.facts_at({"sentence": "thirsty", "step": STEP}) | {"linked": []}
-    best, output = facts["source"][facts["weights"].argmax()], facts["words"][STEP]
-    headline = f"To choose *{output}*, the decoder looks at *{best}*"
-    weight, probability = (fixed(float(n), 2) for n in (facts["weights"].max(), facts["likely"][1][0]))
+    facts = AttentionStepper.facts_at({"sentence": "thirsty", "step": IL}) | {"linked": [], "hidden": True}
+    headline = "To choose between *il* and *elle*, where will the decoder look?"
     alt = (
-        f"Before {output}, the decoder's state asks all annotations. {best} gets an attention weight of "
-        f"{weight}, and the weighted average leads to {output}, with a probability of {probability}."
+        f"A decoder has written {' '.join(facts['words'][:IL])}. Its state asks the annotations of all "
+        f"{len(facts['source'])} source tokens. Equal grey lines lead from them to the next word: il or elle?"
     )
     if lit:
         headline = "Each word has an annotation, computed from both directions"

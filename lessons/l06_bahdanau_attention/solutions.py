@@ -19,7 +19,7 @@ def additive_attention(states, annotations, w_state, w_annotation, v):
 
 
 def make_it_she():
-    """(step, position): where to force the attention so that il becomes elle"""
+    """(step, position): where forced attention makes il elle, and elle il"""
     # solution
-    return 8, 4  # the step that generates il, attending to water
+    return 8, 5  # the step that generates the pronoun, attending to because
     # end solution

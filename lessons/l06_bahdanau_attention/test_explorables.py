@@ -17,7 +17,10 @@ LIMITS = {
     "AttentionEmerges": [
         Limit("aligned", "more than half", ("now", "links")),
         Limit("crossed", "more than half", "flower_and_white"),
-        Limit("article", "more than half", "la_to_mother"),
+    ],
+    "Steering": [
+        Limit("short", "at most three", lambda facts, v: facts | {"words": ["le"] * v}, counts=True),
+        Limit("same", "less than 0.1", "weight"),
     ],
     "AttentionStepper": [
         Limit("unsure", "half", lambda facts, v: facts | {"weights": np.array([v, 0.0])}, operator.lt),
@@ -56,7 +59,7 @@ def test_every_snapshot_is_recorded_for_every_run_and_sentence():
             facts = attention_emerges.compute(step=step, sentence=sentence)
             assert facts["weights"].shape == (len(facts["target"]), len(facts["source"]))
             assert facts["weights"].sum(axis=1) == pytest.approx(1, abs=0.01)
-            assert all(curves.shape == (3, len(facts["steps"])) for curves in facts["curves"].values())
+            assert all(curves.shape == (len(facts["steps"]), 3) for curves in facts["curves"].values())
     assert facts["translation"] == facts["target"][:-1] and facts["wrong"] == [], "at the end"
 
 

@@ -41,8 +41,8 @@ PROVENANCE = [
     "squeezed from 64 dimensions to 4,",
     "and from 16 to 2. This changes its",
     "weights by less than 0.07.",
-    "X: the words, normed (lesson 13),",
-    "then rotated and rescaled.",
+    "X: normed (lesson 13) and rotated.",
+    "Blue: positive; orange: negative.",
 ]
 
 

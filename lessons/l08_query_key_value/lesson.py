@@ -37,7 +37,7 @@ After this lesson you can
 2. **derive** the divisor $\sqrt{d_k}$, and **compare** three divisors by training with each;
 3. **write** scaled dot-product attention for any number of queries and sentences;
 4. **predict** what fixed weights and attention do when words move;
-5. **explain** why another learning rate changes the order of the divisors, and what a shared matrix for queries and keys can't learn. <!-- core -->
+5. **explain** when the order of the three divisors holds, and whether queries and keys can share one matrix. <!-- core -->
 """
 
 # %% [markdown] kind="instructor"
@@ -79,7 +79,7 @@ predict("08", "any-dish", SoftDictionary())
 
 # %% [markdown] kind="text"
 r"""
-A dot product isn't a distance: the query doesn't find the *nearest* key but the one that reaches farthest in its direction. A longer query makes the lookup more exact, because all scores grow with it. The context vector is an average, so it never leaves the polygon of the values.
+A dot product isn't a distance: the query doesn't find the *nearest* key but the one that reaches farthest in its direction. A longer query makes the lookup more exact, because the *differences* between scores grow with it. The context vector is an average, so it never leaves the polygon of the values.
 
 Now press *triple cream*: what moves, and what doesn't?
 """
@@ -156,7 +156,7 @@ r"""
 
 In lesson 06, each annotation had two jobs: it was compared with the query, and it was averaged. On our menu, that would mean asking for something sweet and getting sweetness and crunch, but no grams.
 
-One wide vector could do both jobs. In a small test, a network has to find one of four names and output its label. From each pair of name and label, it computes two vectors, a key and a value, or a single one that has to be both. There are 16 labels, so blind guessing finds 6%.
+Could one vector do both jobs? In a small test, a network has to find one of four names and output its label. From each pair of name and label, it computes two vectors, a key and a value, or a single one that has to be both. There are 16 labels, so blind guessing finds 6%.
 """
 
 # %% kind="see" hide_input=true
@@ -166,8 +166,8 @@ for run in runs("key_and_value"):
     if run["variant"] in variants:  # as many matrices as vectors
         name = run["variant"].replace("matrix", "vector").replace("matrices", "vectors")
         found.setdefault(name, []).append(100 * run["right"])
-title = "Two numbers are too few to be key and value at once (labels found, in %)"
-views.run_dots(found, title=title)
+title = "Labels found, in three runs"
+views.run_dots(found, title=title, unit="%")
 
 # %% [markdown] kind="text"
 r"""
@@ -216,7 +216,8 @@ predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text"
 r"""
-Without a division, the smooth map freezes into hard regions. Inside a region the softmax is {term:saturation|saturated}: one key has everything, and a slightly better query changes nothing, so there is hardly anything to learn from. Only near the edges and the centre is the gradient alive. Divided by $d_k$, the map is smooth but flat: each key gets about ⅛, and the division shrinks every change. Divided by $\sqrt{d_k}$, the map is as smooth at 512 as at 8.
+Without a division, the smooth map freezes into hard regions. Inside a region the softmax is {term:saturation|saturated}: one key has everything, and a slightly better query changes nothing. A random query at width 512 has a length of about 23: it's the long query of section 1. Only near the edges and the centre is the gradient alive. Divided by $d_k$, the map is smooth but flat: each key gets about ⅛, and the division shrinks every change. Divided by $\sqrt{d_k}$, the map is as smooth at 512 as at 8.
+By the median gradient alone, no division still wins at a width of 64. <!-- core -->
 
 The paper gives this reason with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients." Overflow isn't the reason: implementations of the softmax subtract the largest score first.
 """
@@ -325,7 +326,7 @@ predict("08", "three-divisors", race(0.001))
 
 # %% [markdown] kind="text" track="core" contents="at which learning rate another divisor wins, and why"
 r"""
-All runs used a learning rate of 0.001. **Is the order a law?** Change the rate in the next cell and run it again, up to 0.2. Each run takes a few seconds. At which rate does the order change? Then explain it. You need to know one thing about Adam: it divides each gradient by its recent size.
+All runs used a learning rate of 0.001. **Is the order a law?** Change the rate in the next cell and run it again, up to 0.2. From which rate on does another divisor come *first*? And the explorable's median gradient was smallest for ÷ 1, yet ÷ $d_k$ learns least: why? You need to know one thing about {term:Adam}: it divides each gradient by its recent size.
 """
 
 # %% kind="code" track="core" ignore_output=true
@@ -349,7 +350,7 @@ In lesson 06, the query came from the decoder, and the keys and values came from
 # %% kind="see" name="projections"
 x, w_q, w_k, w_v = key_picture.matrices()
 q, k, v = x @ w_q.T, x @ w_k.T, x @ w_v.T
-assert torch.allclose(q @ k.mT, (x @ w_q.T) @ (x @ w_k.T).mT)
+assert torch.allclose(q @ k.mT, x @ (w_q.T @ w_k) @ x.mT, atol=1e-5)  # one product
 key_picture.draw("projections")
 
 # %% [markdown] kind="text" track="core" contents="one matrix or two: a prediction, a training run, and what sharing costs a translator"
@@ -371,7 +372,7 @@ explain("08", "why-not-a-quarter-turn")
 
 # %% [markdown] kind="text" track="core"
 r"""
-No matrix $W$ gets around this. Train longer, and the loss sinks to that of uniform attention, no further: the network only unlearns its wild guesses. Set `quarter=False` two cells above, and one matrix does learn part of the lookup.
+No matrix $W$ gets around this. Train longer, and the loss sinks towards that of uniform attention: the network only unlearns its wild guesses. Set `quarter=False` two cells above, and one matrix does learn part of the lookup.
 
 Here are the words of the grids with both kinds of scores. With one matrix, each number equals its mirror image across the diagonal, and no number on the diagonal is negative, because a word's score for itself is a squared length.
 """
@@ -386,7 +387,7 @@ r"""
 
 # %% [markdown] kind="text" track="core"
 r"""
-Language isn't a quarter turn. A pronoun looks for a noun, and the noun needn't look for the pronoun, but later layers can make up for a lot. So we trained our Transformer with a shared matrix, too. The scale starts at 95%.
+Does a translator need both? We trained our Transformer with a shared matrix, too. The scale starts at 95%.
 """
 
 # %% kind="see" track="core" hide_input=true
@@ -400,19 +401,19 @@ for name, (file, variant) in systems.items():
     for run in runs(file):
         if run["variant"] == variant:
             exact[name].append(100 * run["scores"]["test"]["exact"])
-title = "One matrix costs a few sentences (translated exactly, in %)"
-views.run_dots(exact, title=title)
+title = "Test sentences translated exactly"
+views.run_dots(exact, title=title, unit="%")
 
 # %% [markdown] kind="text" track="core"
 r"""
-Two matrices are better, but not by much: sharing costs two to three sentences in a hundred. Part of that may be due to the smaller number of parameters.
+Two matrices are better: sharing more than doubles the number of wrong sentences. Part of that may be due to the smaller number of parameters.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Attention weights depend on the input
 
-Suppose a layer simply learned one weight for each pair of positions. It would compute weighted sums, too, but with the same weights in every sentence, whichever words are there. Attention weights are computed from the words. Only the matrices that compute them are learned.
+Suppose a layer simply learned one weight for each pair of positions. It would compute weighted sums, too. Attention computes its weights from the words; only the matrices that compute them are learned.
 
 In the next cell, two numbers describe whether a word is a noun or a pronoun, and two matrices set by hand make pronouns look for nouns. We copy the attention weights of *it* into a layer with fixed weights, and then move the clause to the front.
 """
@@ -520,7 +521,7 @@ r"""
 r"""
 ## Reading
 
-- Vaswani et al., *Attention Is All You Need* (2017), section 3.2.1, and its footnote 4, which contains the derivation from section 3. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Vaswani et al., *Attention Is All You Need* (2017), section 3.2.1, and its footnote 4, which states the result of section 3. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Daniluk et al., *Frustratingly Short Attention Spans in Neural Language Modeling* (2017), section 2: separate keys and values in a language model. [arXiv 1702.04521](https://arxiv.org/abs/1702.04521) <!-- core -->
 - Miller et al., *Key-Value Memory Networks for Directly Reading Documents* (2016). [arXiv 1606.03126](https://arxiv.org/abs/1606.03126) <!-- core -->
 - Grant Sanderson (3Blue1Brown), *Attention in transformers, step by step*: the same three roles in an animated video.

@@ -248,7 +248,7 @@ You need two loops: one over n = 1 to 4, and inside it one over the sentences. W
 """
 
 # %% kind="library" name="widths"
-bleu_score = yours("bleu_score")
+bleu_score, exact_match = yours("bleu_score"), yours("exact_match")
 # the text is already split into words, and a precision of 0 stays 0
 sacre = BLEU(tokenize="none", smooth_method="none", force=True)
 pairs = splits(seed=0, sizes={"test": 300}).test
@@ -260,7 +260,7 @@ for k, outputs in translated.items():
     ours = bleu_score([output.split() for output in outputs], gold_words)
     theirs = sacre.corpus_score(outputs, [golds])
     assert abs(ours - theirs.score) < 1e-6, f"sacreBLEU: {theirs.score}, yours: {ours}"
-    correct = sum(a == b for a, b in zip(outputs, golds, strict=True))
+    correct = round(len(golds) * exact_match(outputs, golds))
     print(f"{k:2}  {correct:7}  {fixed(ours, 1)}  {fixed(theirs.bp, 3):>15}")
 
 # %% [markdown] kind="text"

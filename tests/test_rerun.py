@@ -1,4 +1,4 @@
-"""A learner runs a cell again, and others of its section before it: nothing that a cell needs was overwritten."""
+"""A cell is run again, after others of its section: nothing that it needs has been overwritten."""
 
 from __future__ import annotations
 

@@ -75,8 +75,9 @@ def count_live(exact_match: Measure) -> Callable[[], float]:
     def count() -> float:
         found = {}
         for name in COUNTED:
-            for found[name] in in_batches(shared(name)):
-                pairs = zip(found[name], references, strict=False)  # as many as there are so far
+            for done in in_batches(shared(name)):
+                found[name] = done
+                pairs = zip(done, references, strict=False)  # as many as there are so far
                 right[name] = [exact_match([one], [other]) == 1 for one, other in pairs]
                 if shown and not switched_on("COURSE_STILLS"):
                     shown.update(picture_of(right))

@@ -14,7 +14,7 @@ Systems = Mapping[str, tuple[str, str, tuple[int, float]]]
 BEFORE: Systems = {  # name: experiment and variant, and where the name is written
     "attention": ("toy_ladder", "bahdanau", (3.14, 84)),
     "seq2seq": ("toy_ladder", "seq2seq", (1.3, 54)),
-    "Cho's model": ("toy_ladder", "rnn_encoder_decoder", (2.15, 68)),
+    "RNN encoder-decoder": ("toy_ladder", "rnn_encoder_decoder", (2.15, 68)),
 }
 CONTROLS: Systems = {
     "attention, both directions": ("toy_ladder", "bahdanau", (3.1, 104)),

@@ -303,7 +303,7 @@ quiz("06", "emergence")
 
 # %% [markdown] kind="text" track="short"
 r"""
-First there is nothing: all rows are the same, and the output is nonsense. By step 200, when no sentence is right yet, the map is a **diagonal**, with a correlation of {result:emergence/bahdanau/curve/8/diagonal:.2f}. The network has rediscovered Bahdanau's cursor that moves in step. Only then do the **crossings** appear. Do they in yours, with other random weights (`train_and_film(attend, seed=1)`)?
+First there is nothing: all rows are the same, and the output is nonsense. By step 200, when no sentence is right yet, the map is a **diagonal**, with a correlation of {result:emergence/bahdanau/curve/8/diagonal:.2f} on average. The network has rediscovered Bahdanau's cursor that moves in step. Only then do the **crossings** appear. Do they in yours, with other random weights (`train_and_film(attend, seed=1)`)?
 """
 
 # %% [markdown] kind="text" track="short"
@@ -379,7 +379,7 @@ predict("06", "which-word-carries", evidence.both_pronouns())
 r"""
 **Is it enough?** Averaged over sentences, *was* beats the adjective: the backward GRU has read the adjective before it reaches the verb. But force each sentence onto the word that *its own* map favours, and both pronouns are right in {result:lesson_06/forced pronouns/most attended/both right:.0f} pairs.
 
-**Is it needed?** Forcing can't tell, but removing can: the word gets no attention, and the others share it. Even without the word that its map favours, both pronouns are right in {result:lesson_06/forced pronouns/removed/most attended/both right:.0f} pairs, so other annotations contain the answer, too. In our pair, remove *thirsty* and *cold*, and see.
+**Is it needed?** Forcing can't tell, but removing can: the word gets no attention, and the others share it. Even without the word that its map favours, both pronouns are right in {result:lesson_06/forced pronouns/removed/most attended/both right:.0f} pairs, so other annotations contain the answer, too. In our sentences, remove *thirsty*, then *cold*, and see.
 
 So how can it say *il* without looking at *cat*? Let it attend as usual, but exchange the two context vectors of a pair at this step. In {result:lesson_06/forced pronouns/model/both follow:.0f} pairs, both pronouns follow the context vector: what tells *thirsty* from *cold* is in the annotations of the last few words. That doesn't mean that pronouns need attention: seq2seq, which has none, gets {result:toy_ladder/seq2seq/scores/coreference/pronouns:.0%} of them right.
 

@@ -273,7 +273,7 @@ key_picture.draw("attention", attend=scaled_attention)  # the last two grids are
 r"""
 Each score is a row of Q times a column of Kᵀ; each context number, a row of weights times a column of V. Section 4 explains the faded upper half.
 
-**Does the divisor matter for learning?** Here is a small task. There are eight vectors, each with a value, and we ask for one of them after a rotation that the network doesn't know. Two learned matrices turn vectors into queries and keys with $d_k = 512$. The loss is the mean squared error; {term:uniform attention}, which returns the average of all eight values, gets about 7/8.
+**Does the divisor matter for learning?** Here is a small task. There are eight vectors, each with a value, and we ask for one of them after a rotation that the network doesn't know. Two learned matrices turn vectors into queries and keys with $d_k = 512$. The loss is the mean squared error; {term:uniform attention}, which returns the average of all eight values, gets about 7/8. The cell after the next trains nine times before it asks you something: about ten seconds.
 """
 
 

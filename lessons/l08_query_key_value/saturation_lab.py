@@ -130,7 +130,9 @@ def draw_slice(facts: Facts) -> Iterable[str]:
     """The darker, the larger the largest weight; rays where two keys are level; the query on a handle."""
     plane, (d_k, divisor) = SLICE, (facts["d_k"], facts["divisor"])
     yield word(14, 62, "a flat slice of the queries", 12, "soft", "start")
-    yield word(14, 82, f"random queries: std of scores {fixed(facts['std'], 2)}", 13, anchor="start", bold=True)
+    yield word(
+        14, 82, f"random queries: std of scores {fixed(facts['std'], 2)}", 13, anchor="start", bold=True
+    )
     cell, shown = plane.width / N_CELLS, largest_weights(d_k, divisor) - 1 / N_KEYS
     yield box(plane.left, plane.top, plane.width, plane.height, "none", "hair", radius=0)
     yield heat(plane.left, plane.top, shown, (cell, cell), largest=1 - 1 / N_KEYS, fill="key", shades=8)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from course_lib.layers.scores import dot, scaled_dot
+from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.translation.comparison import BETTER, compare
 from course_lib.translation.masking import mask_without
@@ -93,6 +94,19 @@ def test_the_three_divisors_differ_in_the_live_run_and_in_the_records():
     assert max(d_k) < 0.1 * min(root)
     assert LEARN(512, rate=0.07)[-1] < 0.002 < 0.02 < LEARN(rate=0.07)[-1] < LEARN(1, rate=0.07)[-1]
     assert L.asked("three-divisors").right == [2]
+
+
+def test_the_recorded_runs_say_which_divisor_leads_at_which_rate():
+    def ends(divisor: str, rate: str) -> list[float]:
+        return [
+            run["end"][rate] for run in runs("divisor") if run["variant"] == f"d_k 512, divided by {divisor}"
+        ]
+
+    for rate in ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2"):
+        one, root, d_k = (ends(divisor, rate) for divisor in ("1", "root", "d_k"))
+        assert max(root) < min(one), "÷ 1 is behind at every rate"
+        best, others = (d_k, root) if float(rate) > 0.05 else (root, d_k)
+        assert max(best) < min(others)
 
 
 def test_without_scaling_most_gradients_are_tiny_and_the_gradient_of_a_batch_is_noisy():

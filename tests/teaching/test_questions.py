@@ -62,7 +62,7 @@ def test_the_sample_is_read_whole():
         (lambda: questions("8"), "'8'", "00, 01"),
         (lambda: questions_for("08", "closng"), "'closng'", "closing"),
         (lambda: question("07", "nowhere", "estimate"), "'nowhere'", "forced-the"),
-        (lambda: question("08", "why-the-order-flips", "estimate"), "'why-the-order-flips'", ""),  # it is of another kind
+        (lambda: question("08", "why-the-order-flips", "estimate"), "'why-the-order-flips'", ""),
     ],
 )
 def test_a_name_that_does_not_exist_is_an_error_that_lists_those_that_do(ask, wrong_name, names):

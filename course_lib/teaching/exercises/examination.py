@@ -51,7 +51,7 @@ class Examination(ABC):
         self, function: Callable[[], Any], read: Callable = lambda value: value, seed: int = 0
     ) -> CallResult:
         result = call(function, self.limit, read, seed=seed)
-        if result.printed and len(self.printed) < MOST_PRINTED:
+        if result.printed.strip() and len(self.printed) < MOST_PRINTED:
             self.printed.append(result.printed)
         return result
 

@@ -121,7 +121,7 @@ r"""
 
 Your computer has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length, a dot for each. **Estimate before you measure.** Then `seq2seq` translates them, `transformer` follows, and your `exact_match` judges (up to a minute).
 
-Another {term:training run}, with another {term:random seed}, gives another translator. So the picture then adds three runs of each of the four systems, in percent. Our rule: **A is better than B if every run of A beats every run of B. Otherwise there is no clear difference.**
+Another {term:training run}, with another {term:random seed}, gives another translator, so the picture then adds three runs of each system. Our rule: **A is better than B if every run of A beats every run of B. Otherwise there is no clear difference.**
 """
 
 # %% [markdown] kind="instructor"

@@ -132,7 +132,7 @@ class AttentionEmerges(Explorable):
     step = Choice("training steps", STEPS, 200, text=lambda step: f"{step:,}")
     sentence = Choice("sentence", tuple(SENTENCES), MOTHER, buttons=True)
     play = "step"
-    presets = {"step 0": {"step": 0}, "step 4,000": {"step": 4000}}
+    presets = {"step 0": {"step": 0}, "step 250": {"step": 250}, "step 4,000": {"step": 4000}}
     goals = {
         "aligned": "More than half of the links right",
         "crossed": "fleur and blanche: more than half of the attention on their own word",

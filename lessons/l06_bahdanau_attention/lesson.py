@@ -41,7 +41,9 @@ After this lesson you can
 r"""
 **Open with (3 min) the picture,** before any cell is run: everyone points at the word they'd look at. Count the votes for *cat*, *it* and *thirsty* on the board; they are needed again in section 6.
 
-**If time is short,** leave out section 5, and start the training run of section 4 before the break.
+**If time is short,** leave out `make_it_she`.
+
+**The training run** can go on during a break.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -326,7 +328,7 @@ predict("06", "one-more-system", evidence.by_length(evidence.CONTROLS))
 
 # %% [markdown] kind="text" track="core"
 r"""
-Up to 20 words, it is the attention: every run without it falls far behind. The second direction matters for sentences longer than any in training: at 21 to 30 words, every run of the forward encoder is worse than every run with both directions. At 31 to 40 words, all of them fail on most sentences.
+From 11 words on, it is the attention: every run without it falls behind, and far behind at 16 to 20 words. The second direction matters for sentences longer than any in training: at 21 to 30 words, every run of the forward encoder is worse than every run with both directions. At 31 to 40 words, all of them fail on most sentences.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -364,7 +366,7 @@ Which step generates *il*? Click it in the row of the usual translation, and rea
 
 # %% [markdown] kind="text" track="short"
 r"""
-**How often?** One sentence proves little, and a decoder that always says *il* gets *thirsty* right without any evidence. So take {result:lesson_06/forced pronouns/twins:.0f} pairs of sentences that differ only in the last word, as *thirsty* and *cold* do, and need different pronouns. In both sentences of a pair, force all the attention at the pronoun's step onto the same word. If it is enough, **both** pronouns come out right. Usually, the adjective gets the largest attention weight more often than any other word: in {result:lesson_06/pronouns/adjective:.0%} of these sentences.
+**How often?** One sentence proves little, and a decoder that always says *il* gets *thirsty* right without any evidence. So take {result:lesson_06/forced pronouns/twins:.0f} pairs of sentences that differ only in the last word, as *thirsty* and *cold* do, and need different pronouns. In both sentences of a pair, force all the attention at the pronoun's step onto the same word. If it is enough, **both** pronouns come out right. Without forcing, the adjective gets the largest weight in {result:lesson_06/pronouns/adjective:.0%} of these sentences, more often than any other word.
 """
 
 # %% [markdown] kind="instructor"
@@ -377,13 +379,13 @@ predict("06", "which-word-carries", evidence.both_pronouns())
 
 # %% [markdown] kind="text" track="short"
 r"""
-**Is it enough?** Averaged over sentences, *was* beats the adjective: the backward GRU has read the adjective before it reaches the verb. But force each sentence onto the word that *its own* map favours, and both pronouns are right in {result:lesson_06/forced pronouns/most attended/both right:.0f} pairs.
+**Is it enough?** Averaged over sentences, *was*, into which the backward GRU has carried the adjective, beats the adjective itself. *because* often tells the two sentences apart, but more often the wrong way round. But force each sentence onto the word that *its own* map favours, and both pronouns are right in {result:lesson_06/forced pronouns/most attended/both right:.0f} pairs.
 
-**Is it needed?** Forcing can't tell, but removing can: the word gets no attention, and the others share it. Even without the word that its map favours, both pronouns are right in {result:lesson_06/forced pronouns/removed/most attended/both right:.0f} pairs, so other annotations contain the answer, too. In our sentences, remove *thirsty*, then *cold*, and see.
+**Is it needed?** Forcing can't tell, but removing can: the word gets no attention, and the others share it. Even without the word that its map favours, both pronouns are right in {result:lesson_06/forced pronouns/removed/most attended/both right:.0f} pairs: where it fails, it rarely says the other pronoun. In our sentences, remove *thirsty*, then *cold*, and see.
 
-So how can it say *il* without looking at *cat*? Let it attend as usual, but exchange the two context vectors of a pair at this step. In {result:lesson_06/forced pronouns/model/both follow:.0f} pairs, both pronouns follow the context vector: what tells *thirsty* from *cold* is in the annotations of the last few words. That doesn't mean that pronouns need attention: seq2seq, which has none, gets {result:toy_ladder/seq2seq/scores/coreference/pronouns:.0%} of them right.
+So what decides between *il* and *elle*? Let it attend as usual, but exchange the two context vectors of a pair at this step. In {result:lesson_06/forced pronouns/model/both follow:.0f} pairs, both pronouns follow the context vector. Where the gender of *chat* comes from stays open: both sentences have the same nouns, and the decoder has written *le chat* itself. And pronouns don't need attention: with both directions and none, {result:what_attention_adds/no attention, both directions/scores/coreference/pronouns:.1%} are right.
 
-A map usually shows a place that **suffices**, not one that is **needed**. It is a source of ideas; forcing and removing are tests.
+A map usually shows a place that **suffices**, not one that is **needed**.
 """
 
 # %% [markdown] kind="text" track="short"

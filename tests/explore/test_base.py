@@ -286,7 +286,7 @@ def test_two_instances_share_a_figure_and_do_not_disturb_each_other():
     first, second = SoftmaxDial(), SoftmaxDial()
     assert first.shared_figure() is second.shared_figure()
     pictures = [dial.view.children[-1] for dial in (first, second)]
-    first.multiplier, second.multiplier = 2.0, 8.0
+    first.multiplier, second.multiplier = 2.0, 4.0
     assert [picture.alt for picture in pictures] == [first.description, second.description]
     assert pictures[1].tiles != pictures[0].tiles
 

@@ -303,7 +303,7 @@ def test_the_stored_form_of_an_opened_guess_has_the_answer_and_what_was_covered(
     question, answer = data["text/html"].split(ANSWER)
     assert set(data) == {"text/plain", "text/html", WIDGET_VIEW} and question.count("<li>") == 3
     assert "<strong>Actual answer:</strong> The context</p>" in answer
-    assert f"<p>{static_html(asked.because)}</p>" in answer and dial.multiplier == 8
+    assert f"<p>{static_html(asked.because)}</p>" in answer and dial.multiplier == 4
     assert f'alt="{dial.description}"' in answer and answer.count("data:image/webp;base64,") == 1
     figure = views.StaticImage(theme.figure(2, 1).subplots().figure, alt='A "line" <b>')
     prediction = predict_choice(figure)

@@ -81,7 +81,7 @@ def test_goals_reached_are_recorded_and_shown_again():
     start_lesson("start_here")
     dial = SoftmaxDial()
     assert not dial.reached_goals
-    dial.multiplier = 8.0
+    dial.multiplier = 4.0
     assert progress.read().goals("SoftmaxDial") == dial.reached_goals == {"sure"}
     assert "goals 1" in progress.read().lesson("start_here").counts
     assert SoftmaxDial().reached_goals == {"sure"}

@@ -83,7 +83,7 @@ def test_a_prediction_covers_its_figure_and_the_rest_of_its_section_until_one_ha
     assert place.locator(".course-covered").is_visible() and place.locator(".course-covered img").count()
     assert page.locator(COVERED).count() < covered
     assert not place.get_by_role("button", name="Submit").is_visible()
-    number = page.locator(".course-guess-page:has(input:not([type=radio]))").first
+    number = page.locator(".course-guess-page:not(:has(input[type=radio])):has(input)").first
     number.locator("input").fill("4o")
     number.get_by_role("button", name="Submit").click()
     assert "Type a number" in number.inner_text()
